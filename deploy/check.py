@@ -81,7 +81,9 @@ def units() -> None:
             copies.append(Path(folder, unit.name))
             # The command is not installed here.
             copies[-1].write_text(unit.read_text().replace("/usr/local/bin/pnyx", "/bin/true"))
-        _run("systemd-analyze", "verify", "--man=no", *map(str, copies))
+        # Unknown settings are warnings, which leave its exit status at 0.
+        warnings = _run("systemd-analyze", "verify", "--man=no", *map(str, copies))
+        _expect(not warnings, f"systemd-analyze: {warnings}")
 
 
 def chart() -> None:
@@ -92,6 +94,7 @@ def chart() -> None:
         kinds = []
         for document in _render(values):
             kinds.append(document["kind"])
+            _expect(not _has_null(document), f"{name}: a value of {document['kind']} is missing")
             for version in KUBERNETES:
                 kubernetes_validate.validate(document, version, strict=True)
         expected = ["ConfigMap", "Deployment", "Deployment", "Service"]
@@ -114,10 +117,19 @@ def _render(values: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _run(program: str, *arguments: str) -> None:
+def _has_null(value: object) -> bool:
+    """Whether a part of a document is null, as a misspelt value of the chart is."""
+    if isinstance(value, dict):
+        return any(map(_has_null, value.values()))
+    return any(map(_has_null, value)) if isinstance(value, list) else value is None
+
+
+def _run(program: str, *arguments: str) -> str:
+    """Run a tool of this environment or of the system, and return what it wrote."""
     own = Path(sysconfig.get_path("scripts"), program)
     done = subprocess.run([str(own) if own.exists() else program, *arguments], capture_output=True, text=True)
     _expect(done.returncode == 0, f"{program}: {done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
 
 
 def _expect(condition: bool, message: str) -> None:

@@ -24,6 +24,7 @@ from pnyx.files.documents import document_text
 from pnyx.files.folder import list_folder
 from pnyx.tools.open import open_tools
 from tests.interfaces.shell import pnyx
+from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -76,6 +77,48 @@ def test_a_command_without_its_extra_names_it_with_the_command_to_type(
     assert f"needs the extra '{extra}'" in done.err
     assert extras.install_command(extra) in done.err
     assert "bug in pnyx" not in done.err
+
+
+HOST = """
+[providers.lab]
+kind = "openai"
+base_url = "{url}"
+[models."lab:alpha"]
+input_price = 1.0
+output_price = 4.0
+[panel]
+seats = ["lab:alpha*3"]
+[run]
+retries = 0
+"""
+
+
+@pytest.fixture
+def lab(host: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedHost:
+    """The scripted host, as a provider of kind `openai`, without the extra of that name."""
+    (tmp_path / "lab.toml").write_text(HOST.format(url=host.openai))
+    monkeypatch.setenv("PNYX_CONFIG", str(tmp_path / "lab.toml"))
+    for module in extras.EXTRAS["openai"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    return host
+
+
+@pytest.mark.parametrize("protocol", ["consensus", "voting", "sample"])
+def test_text_from_a_host_with_openais_api_needs_no_extra(lab: ScriptedHost, protocol: str) -> None:
+    lab.on("*", text="It is prime: no number from 2 to 6 divides it.\nFinal answer: yes")
+    done = pnyx("ask", "Is 7 prime?", "-p", protocol, "--json")
+    assert done.code == 0, done.err
+    assert done.json["final_answer"] == "yes"
+    assert not done.json["dropped"]
+
+
+def test_a_request_that_the_base_cannot_write_names_the_extra(lab: ScriptedHost) -> None:
+    lab.on("*", text="Final answer: yes")
+    done = pnyx("ask", "What is <|im_end|>?", "-p", "single", "-m", "lab:alpha")
+    assert done.code == 3, done.err
+    assert "needs the extra 'openai'" in done.err
+    assert extras.install_command("openai") in done.err.replace("\n", " ")
+    assert not lab.log
 
 
 def test_tools_without_their_extra_are_off_with_the_reason(without: Callable[[str], None]) -> None:

@@ -3,7 +3,7 @@ title: pnyx
 description: A panel of language models as models of Open WebUI, with its steps as they happen.
 author: The pnyx developers
 license: MIT
-version: 0.1.0
+version: 0.2.0
 required_open_webui_version: 0.6.0
 """
 

@@ -1,3 +1,3 @@
 """The version of pnyx, which events and stored runs carry."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -5,6 +5,7 @@ imported when it is used.
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
@@ -65,7 +66,10 @@ class Plugins(Generic[T]):
     def get(self, name: str) -> T:
         """The plugin called `name`. Raises `NotFound`, or `ConfigError` if it cannot be used."""
         if name not in _points(self._group):
-            raise NotFound(f"no {self._noun} {name!r}; installed: {', '.join(self.names()) or 'none'}")
+            like = get_close_matches(name, self.names(), 1)
+            hint = f"; did you mean {like[0]}?" if like else ""
+            installed = ", ".join(self.names()) or "none"
+            raise NotFound(f"no {self._noun} {name!r}{hint}; installed: {installed}")
         point, *others = _points(self._group)[name]
         if others:
             # Which of them ran would depend on the order in which packages are found.

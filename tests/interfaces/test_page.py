@@ -92,11 +92,11 @@ def test_the_form_becomes_the_request(tab: Tab, server: Serve) -> None:
 def test_the_form_shows_calls_and_cost_in_advance(tab: Tab, server: Serve) -> None:
     page, estimate = tab.page, tab.page.locator(".estimate")
     page.get_by_label("Protocol").select_option("consensus")
-    expect(estimate).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
+    expect(estimate).to_have_text(re.compile(r"^4 calls, about \$0\.\d+, at most \$0\.\d+$"))
     page.get_by_role("radio", name="deep").check()
-    expect(estimate).to_have_text(re.compile(r"^\d+ to \d+ calls, at most \$\d+\.\d+$"))
+    expect(estimate).to_have_text(re.compile(r"^\d+ to \d+ calls, about \$\d+\.\d+, at most \$\d+\.\d+$"))
     page.get_by_role("radio", name="quick").check()
-    expect(estimate).to_have_text(re.compile(r"^4 calls, at most \$0\.\d+$"))
+    expect(estimate).to_have_text(re.compile(r"^4 calls, about \$0\.\d+, at most \$0\.\d+$"))
     page.get_by_label("Add a model").fill("lab:odd")
     page.get_by_label("Add a model").press("Enter")
     expect(estimate).to_have_text("4 calls, cost unknown")
@@ -175,7 +175,7 @@ def test_failed_seats_and_failed_runs_show_the_reason(tab: Tab, models: Scripted
     expect(tab.question).to_have_value("Why?")
     tab.ask(protocol="council")
     expect(tab.page.get_by_role("heading", name="Failed")).to_be_visible()
-    expect(tab.verdict).to_contain_text("1 of 3 answered, 2 needed")
+    expect(tab.verdict).to_contain_text("1 of 3 seats answered, and 2 are needed.")
 
 
 def test_runs_are_listed_newest_first_searched_and_opened_at_their_address(tab: Tab, server: Serve) -> None:
@@ -210,7 +210,7 @@ def test_runs_are_listed_newest_first_searched_and_opened_at_their_address(tab: 
 def test_the_address_of_an_unknown_run_shows_an_error(tab: Tab, server: Serve) -> None:
     tab.expected.append("status of 404")
     tab.page.goto(f"{server.url}/#/runs/nothing")
-    expect(tab.page.get_by_role("alert")).to_contain_text("nothing")
+    expect(tab.page.get_by_role("alert")).to_contain_text("There is no such run here.")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

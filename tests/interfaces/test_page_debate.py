@@ -54,7 +54,7 @@ def test_rounds_are_in_the_order_of_events_and_seats_in_that_of_their_letters(
     assert first.locator(".phase h4").all_inner_texts() == ["proposing", "reviewing", "rebuttal", "voting"]
     for phase in first.locator(".phase").all():
         assert phase.locator(".turn .letter").all_inner_texts() == ["A", "B", "C"]
-    matrix = first.get_by_role("region", name="Who voted for what").locator("tr")
+    matrix = first.get_by_role("group", name="Who voted for what").locator("tr")
     ballots = server.get(f"/v1/runs/{run}/overview")["votes"][0]["ballots"]
     for row, ballot in zip(matrix.all()[1:4], ballots, strict=True):
         cells = [cell.strip() for cell in row.locator("td").all_inner_texts()]

@@ -31,7 +31,8 @@ HTTP = {name for name, option in OPTIONS.items() if option.http}
 MCP = {name for name, option in OPTIONS.items() if option.mcp}
 WAYS = {
     "batch": {"file", "out", "concurrency", "budget", "require_consensus", "dry_run", "quiet"},
-    "ask": {"question", "artifacts", "require_consensus", "dry_run", "folders", "globs", "diff", "urls"}
+    "ask": {"words", "decompose", "artifacts", "require_consensus", "dry_run"}
+    | {"folders", "globs", "diff", "urls"}
     | {"as_json", "as_jsonl", "plain", "quiet", "verbose", "no_input"},
     "chat": {"resume", "plain", "quiet", "verbose"},
 }
@@ -117,7 +118,7 @@ def test_a_flag_sets_its_option(name: str) -> None:
 async def test_the_http_body_has_the_options() -> None:
     async with open_server() as server, server.client() as client:
         schema = (await client.get("/openapi.json")).json()["components"]["schemas"]
-    added = {"stream", "wait", "tokens", "on_disconnect"}
+    added = {"stream", "wait", "tokens", "on_disconnect", "follows"}
     assert schema["StartRun"]["properties"].keys() - added == HTTP
     assert schema["StartRun"]["required"] == ["question"]
     for name in HTTP:

@@ -153,7 +153,7 @@ def test_a_call_and_a_text_are_two_answers_in_a_count(protocol: str) -> None:
     options: dict[str, Any] = {"samples": 3, "adaptive": False} if protocol == "sample" else {}
     decision, _ = decide(protocol, {A: fenced(call()), B: talk, C: f"{talk} It is safe."}, **options)
     tally = decision.detail["tally"]
-    assert tally == {TEXT: 2.0, '{"tool_calls": [{"name": "read_file", "arguments": {"path": "a.py"}}]}': 1.0}
+    assert tally == {TEXT: 2.0, 'call read_file {"path": "a.py"}': 1.0}
     if protocol != "aggregate":
         assert talk in decision.answer
         assert "tool_calls" not in decision.detail

@@ -21,8 +21,6 @@ OTHER_MEANINGS = {
     "interfaces/library.py": {"aggregate", "deliberate"},  # the same
     "core/decision.py": {"consensus", "single"},  # statuses
     "interfaces/cli/actions/panel.py": {"single"},  # the best model alone
-    "interfaces/http/apis/parts.py": {"auto"},  # a choice of tools
-    "interfaces/http/apis/responses.py": {"auto"},  # the same
     "evaluate/analysis/log.py": {"single"},  # a kind of arm
     "evaluate/report/page.py": {"single"},  # the same
 }

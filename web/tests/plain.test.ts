@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { splitBlocks, plain } from "../src/lib/plain.ts";
+import { plain, preview, splitBlocks } from "../src/lib/plain.ts";
 
 test("control characters that disguise a text are removed", () => {
   assert.equal(plain("safe\u202egnp.exe\u2066\u0007\u001b[31m"), "safegnp.exe[31m");
@@ -21,4 +21,9 @@ test("complete blocks do not change while the text grows", () => {
     const now = splitBlocks(text.slice(0, at)).slice(0, -1);
     assert.deepEqual(now, end.slice(0, now.length));
   }
+});
+
+test("a preview is one line without marks", () => {
+  assert.equal(preview("**Use** a `managed` one.\n\n1. First\n2. Second, for $5"), "Use a managed one. First Second, for $5");
+  assert.equal(preview("word ".repeat(90), 20), "word word word word…");
 });

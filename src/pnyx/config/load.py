@@ -42,6 +42,10 @@ __all__ = [
 Check = Callable[[Settings], Iterable[str]]
 Locations = Callable[[], Mapping[str, str]]
 DATABASE: Key = ("storage", "url")
+RENAMED: Mapping[Key, Key] = {
+    ("tools", "code_execution", "timeout"): ("tools", "code_execution", "timeout_s"),
+}
+"""Names of keys that other programs use -> ours."""
 MASK = "[redacted]"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
 """Variables that are not settings: the settings file itself, and the folder of downloaded models."""
@@ -148,7 +152,7 @@ def _files(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[L
             layer = read(path, shown)
             if path == project and not named:
                 layer = _trusted_part(layer, cwd, env, problems)
-            yield _absolute(layer, path.parent)
+            yield _absolute(_renamed(layer), path.parent)
         except ConfigError as exc:
             problems.append(str(exc))
 
@@ -164,6 +168,12 @@ def _trusted_part(layer: Layer, folder: Path, env: Mapping[str, str], problems: 
         "read the file, then run `pnyx trust`"
     )
     return {key: value for key, value in layer.items() if key not in needs_trust}
+
+
+def _renamed(layer: Layer) -> Layer:
+    """Return the layer with other names of keys replaced by their own; a key that is set counts."""
+    known = {RENAMED.get(key, key): value for key, value in layer.items() if key in RENAMED}
+    return known | {key: value for key, value in layer.items() if key not in RENAMED}
 
 
 def _absolute(layer: Layer, folder: Path) -> Layer:

@@ -9,7 +9,8 @@ from typing import Any
 
 __all__ = ["ANY", "AUTO", "NONE", "ToolCall", "ToolOffer", "ToolResult", "ToolSpec", "Turn"]
 
-AUTO, ANY, NONE = "auto", "required", "none"
+AUTO = "auto"
+ANY, NONE = "required", "none"
 """Choices of the asker: a call or a text, a call, a text; any other one names the tool to call."""
 
 

@@ -14,9 +14,12 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.owners import LEARNER, OWNER
+from ..run.expectation import kind_of
 from ..run.limits import now
-from ..store import Database, copying, keys, ledger, outcomes
+from ..run.spec import Spec
+from ..store import Database, copying, holds, keys, ledger, outcomes
 from ..store import runs as store
+from ..store.conversations import begin_conversation
 from ..store.costs import CallCosts, call_costs
 from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
 
@@ -98,6 +101,20 @@ class RunRecords:
         """
         return await self._database.read(partial(read_turns, prefix=prefix, owner=owner))
 
+    async def begin_conversation(self, run_id: str) -> str:
+        """Make a run the first turn of a conversation, and return the id of the conversation."""
+        return await self._database.write(partial(begin_conversation, run_id=run_id))
+
+    async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
+        """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""
+
+        def withdraw(connection: Connection) -> store.RunRow:
+            row = store.find(connection, prefix, owner)
+            outcomes.forget(connection, row.id)
+            return row
+
+        return await self._database.write(withdraw)
+
     async def news(self, run_id: str, after: int) -> tuple[store.RunRow, list[Event]]:
         """A run's row, and its events with a `seq` above `after`."""
 
@@ -140,6 +157,17 @@ class RunRecords:
     async def spending(self, since: str) -> list[CallCosts]:
         """The cost of calls since a day, "YYYY-MM-DD"; "" for all days."""
         return await self._database.read(partial(call_costs, since=since))
+
+    async def cost_factor(self, spec: Spec) -> float | None:
+        """The cost of earlier runs as a share of what was expected of them; None without any.
+
+        Runs of the same protocol, options and panel count, or all runs if there are none.
+        """
+
+        def read(connection: Connection) -> float | None:
+            return holds.factor(connection, kind_of(spec)) or holds.usual_factor(connection)
+
+        return await self._database.read(read)
 
     async def account(self, scope: str) -> ledger.Account:
         """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""

@@ -29,6 +29,7 @@ from ..run.spec import Spec
 from ..run.worker import Worker
 from ..store.queue import Queue, open_queue
 from .permissions import Permissions
+from .render.conversation import earlier_turns
 from .run_records import RunRecords
 
 __all__ = ["DRAIN_S", "RunService"]
@@ -106,12 +107,19 @@ class RunService(RunRecords):
         return Permissions(self.settings, owner)
 
     async def resolve(
-        self, request: RunRequest, owner: str, alias: str | None = None, *, paths: bool = False
+        self,
+        request: RunRequest,
+        owner: str,
+        alias: str | None = None,
+        *,
+        paths: bool = False,
+        conversation: str | None = None,
     ) -> Spec:
         """Return the spec of an external request, within the limits that the settings have for such requests.
 
         alias: the name of `[serve.models]` that the request gives as its model. paths: whether it may name
-        files of this machine, which are read. Raises `UsageError`, `Forbidden`, `NotFound`, `ConfigError`.
+        files of this machine, which are read. conversation: the one of which the run is a turn.
+        Raises `UsageError`, `Forbidden`, `NotFound`, `ConfigError`.
         """
         saved = None if request.panel is None else self.settings.saved_panel(request.panel)
         if saved is None or saved.budget is None or (request.budget_usd or 0) > saved.budget:
@@ -128,9 +136,25 @@ class RunService(RunRecords):
             without = resolve(replace(request, files=()), self.settings, owner=owner)
             self.permissions(owner).check(without, alias)
         read = await read_files(request.files, self.settings.context, paths=paths)
-        spec = resolve(replace(request, files=read.files), self.settings, owner=owner)
+        request = replace(request, files=read.files)
+        spec = resolve(request, self.settings, owner=owner, conversation=conversation)
         self.permissions(owner).check(spec, alias, request.panel)
         return spec
+
+    async def resolve_next(self, request: RunRequest, owner: str, prefix: str) -> Spec:
+        """Return the spec of the next turn after a run: its seats read the earlier turns as material.
+
+        prefix: of the id of that run. Raises as `resolve`, and `UsageError` if that run has no answer.
+        """
+        row = await self.find(prefix, owner)
+        turns = await self.turns(row.id, owner) if row.conversation else [await self.read(row.id, owner)]
+        turns = turns[: 1 + next(n for n, turn in enumerate(turns) if turn.row.id == row.id)]
+        if not turns[-1].result.answer:
+            raise UsageError(f"run {row.id} has no answer that a question could follow")
+        seats = (await self.resolve(replace(request, files=()), owner)).seats
+        name = row.conversation or await self.begin_conversation(row.id)
+        request = replace(request, context=earlier_turns(turns, seats))
+        return await self.resolve(request, owner, conversation=name)
 
     def check_budget(self, budget_usd: float | None) -> None:
         """Raise `UsageError` for a budget above the configured cap per run."""

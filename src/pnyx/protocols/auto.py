@@ -144,6 +144,7 @@ PROTOCOL = Protocol(
     },
     calls=_calls,
     expected=expected.auto,
+    presets={"quick": {"decompose": False, "council_rounds": 1}, "deep": {"council_rounds": 10}},
     judged=True,
     composable=False,
 )

@@ -143,6 +143,7 @@ PROTOCOL = Protocol(
     },
     calls=_calls,
     expected=expected.decompose,
+    presets={"quick": {"max_subtasks": 3, "inner": "single"}, "deep": {"max_subtasks": 7}},
     judged=True,
     composable=False,
     closing=("synthesis",),

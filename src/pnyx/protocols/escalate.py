@@ -128,5 +128,6 @@ PROTOCOL = Protocol(
     },
     calls=_calls,
     expected=expected.escalate,
+    presets={"quick": {"sure": 0.8}, "deep": {"sure": 0.99}},
     nouns={"pair": "answer", "escalate": "answer"},
 )

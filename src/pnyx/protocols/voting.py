@@ -145,5 +145,5 @@ PROTOCOL = Protocol(
     calls=_calls,
     expected=expected.voting,
     judged=True,
-    presets={"deep": {"swap": True}},
+    presets={"quick": {"swap": False}, "deep": {"swap": True}},
 )

@@ -18,6 +18,7 @@ from ..extras import need
 from .embedded.weights import find, installed
 from .embedded.weights_table import KNOWN
 from .installed import KINDS, is_usable, key_variables
+from .usual_models import FAST, STRONG
 
 __all__ = [
     "FAST",
@@ -29,30 +30,12 @@ __all__ = [
     "judge_seat",
     "parse_seats",
     "seats",
+    "split_names",
 ]
 
 MAX_SEATS = 100
 JUDGE = "Judge"
 """The label of a judge that has no seat on the panel."""
-STRONG: Mapping[str, tuple[str, ...]] = {
-    "openai": ("gpt-6.1-sol",),
-    "anthropic": ("claude-opus-5-5",),
-    "google": ("gemini-4-argon",),
-    "mistral": ("mistral-large-4",),
-    "deepseek": ("deepseek-v4-pro",),
-    "openrouter": ("openai/gpt-6.1-sol", "anthropic/claude-opus-5.5", "google/gemini-4-argon"),
-}
-"""Kind -> its models in the default panel. OpenRouter's are MAKER/MODEL, for makers without a key."""
-FAST: Mapping[str, tuple[str, ...]] = {
-    "openai": ("gpt-6-luna",),
-    "anthropic": ("claude-haiku-5-5",),
-    "google": ("gemini-3.8-flash",),
-    "mistral": ("mistral-small-2603",),
-    "deepseek": ("deepseek-v4-flash",),
-    "openrouter": ("openai/gpt-6-luna", "anthropic/claude-haiku-5.5", "google/gemini-3.8-flash"),
-}
-"""Kind -> cheap and fast models of the same makers, for `pnyx init`."""
-
 WRITES_CACHE = ("anthropic",)
 """Kinds whose hosts bill what they write to their prompt cache, at whatever address."""
 _FIELDS = {
@@ -140,7 +123,7 @@ class Catalogue:
         return info
 
     def _defaults(self, ref: str, settings: ModelSettings) -> ModelInfo:
-        name, model = _parse_ref(ref)
+        name, model = _parse_ref(ref, self._settings)
         provider = self._settings.provider(name)
         info = ModelInfo(
             ref,
@@ -192,12 +175,15 @@ class Catalogue:
         return Price(input, output, cached, reasoning, self._today.isoformat(), source, cache_write)
 
 
-def parse_seats(specs: Iterable[str]) -> tuple[str, ...]:
-    """A reference for each seat of "provider:model" and "provider:model*N". Raises `UsageError`."""
+def parse_seats(specs: Iterable[str], settings: Settings | None = None) -> tuple[str, ...]:
+    """A reference for each seat of "provider:model" and "provider:model*N".
+
+    settings: for the suggestion in an error. Raises `UsageError`.
+    """
     refs: list[str] = []
     for spec in specs:
         ref, star, times = spec.strip().partition("*")
-        _parse_ref(ref)
+        _parse_ref(ref, settings)
         if star and not (times.isdecimal() and 1 <= int(times) <= MAX_SEATS):
             raise UsageError(f"{spec[:80]!r}: after * comes the number of seats, 1 to {MAX_SEATS}")
         refs += [ref] * int(times or 1)
@@ -215,16 +201,25 @@ def seats(
 ) -> tuple[Seat, ...]:
     """The seats in the order of `refs`, with labels in an order shuffled by the seed.
 
-    roles: "2", "B" or "Participant B" -> the role of the second seat, or of the seat with that label. cast:
+    roles: "2", "B" or "Participant B" -> the role of the second seat, or of the seat with that label; or a
+    model, with or without its provider, for the role of all its seats. cast:
     the roles, in the order of the seats, of seats that `roles` does not name.
     Raises `UsageError` for a role of a seat that does not exist, and as `Catalogue.describe_seat` does.
     """
     letters = [_letter(n) for n in range(len(refs))]
     random.Random(f"{seed}/labels").shuffle(letters)
     named = {name.removeprefix("Participant ").strip().upper(): role for name, role in (roles or {}).items()}
+    for name, role in (roles or {}).items():
+        # A role for a model is one for each of its seats.
+        found = [n for n, ref in enumerate(refs, 1) if name.strip() in (ref, ref.partition(":")[2])]
+        if found and not _is_place(name, letters):
+            del named[name.removeprefix("Participant ").strip().upper()]
+            named |= {str(n): role for n in found if str(n) not in named}
     unknown = set(named) - set(letters) - {str(n + 1) for n in range(len(refs))}
     if unknown:
-        raise UsageError(f"there is no seat {min(unknown)!r} for a role: seats are 1 to {len(refs)}")
+        raise UsageError(
+            f"there is no seat {min(unknown)!r} for a role: seats are 1 to {len(refs)}, or a model"
+        )
     others = cast or [""] * len(refs)
     infos = {ref: catalogue.describe_seat(ref) for ref in refs}
     return tuple(
@@ -235,6 +230,28 @@ def seats(
         )
         for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
     )
+
+
+def _is_place(name: str, letters: Collection[str]) -> bool:
+    """Whether a name is the number or the label of a seat."""
+    bare = name.removeprefix("Participant ").strip().upper()
+    return bare.isdecimal() or bare in letters
+
+
+def split_names(specs: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]]]:
+    """Separate NAME=REF*N into references and names. Returns name -> the numbers of its seats, from 1."""
+    found, names, count = list[str](), dict[str, tuple[int, ...]](), 0
+    for spec in specs:
+        name, equals, ref = spec.partition("=")
+        if not equals or ":" in name or "/" in name:
+            name, ref = "", spec
+        times = ref.partition("*")[2].strip()
+        seats = int(times) if times.isdecimal() else 1
+        if name:
+            names[name.strip()] = tuple(range(count + 1, count + seats + 1))
+        found.append(ref)
+        count += seats
+    return tuple(found), names
 
 
 def judge_seat(catalogue: Catalogue, ref: str, panel: Sequence[Seat]) -> Seat:
@@ -321,10 +338,14 @@ def _at_least_three(refs: tuple[str, ...]) -> tuple[str, ...]:
     return refs * 3 if len(refs) == 1 else refs
 
 
-def _parse_ref(ref: str) -> tuple[str, str]:
+def _parse_ref(ref: str, settings: Settings | None = None) -> tuple[str, str]:
     provider, _, model = ref.partition(":")
     if not provider or not model.strip() or "*" in ref or not ref.isprintable():
-        raise UsageError(f'a model is named "provider:model", not {ref[:80]!r}')
+        # For errors only; it needs the catalogue itself.
+        from .model_names import suggest_reference
+
+        hint = suggest_reference(ref, settings) if ref.isprintable() else ""
+        raise UsageError(f'a model is named "provider:model", not {ref[:80]!r}{hint}')
     return provider, model
 
 

@@ -17,7 +17,7 @@ from ..plugins import PROVIDERS, Plugins
 from .base import guard
 from .kind import ProviderConfig, ProviderKind, Setting
 
-__all__ = ["KINDS", "configure", "is_usable", "key_variables", "list_models", "problems"]
+__all__ = ["KINDS", "address", "configure", "is_usable", "key_variables", "list_models", "problems"]
 
 
 def _accept(name: str, found: object) -> ProviderKind:
@@ -49,6 +49,16 @@ def is_usable(provider: ProviderSettings, env: Mapping[str, str]) -> bool:
         return False
     variables = key_variables(provider)
     return not variables or any(env.get(variable) for variable in variables)
+
+
+def address(settings: Settings, name: str) -> str | None:
+    """Return the address of the host of the provider called `name`, or None."""
+    try:
+        provider = settings.provider(name)
+    except ConfigError:
+        return None
+    kind = KINDS.find(provider.kind)
+    return provider.base_url or (kind.base_url if kind else None)
 
 
 def configure(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> ProviderConfig:

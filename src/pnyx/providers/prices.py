@@ -22,7 +22,7 @@ from genai_prices.types import (
 
 from ..core.models import Price
 
-__all__ = ["Listing", "look_up"]
+__all__ = ["Listing", "look_up", "model_ids"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,15 @@ def look_up(host: str, model: str, today: date, context: int | None = None) -> L
     starts = [tier.start for value in values if isinstance(value, TieredPrices) for tier in value.tiers]
     window = min((n for n in (found.context_window, *starts) if n), default=None)
     return Listing(price, context or window)
+
+
+def model_ids(host: str, name: str) -> set[str]:
+    """The models of `host`, an id of the snapshot; and `name`, if it is another name of one of them."""
+    provider = next((provider for provider in providers if provider.id == host), None)
+    if provider is None:
+        return set()
+    found = provider.find_model(name)
+    return {model.id for model in provider.models} | ({name} if found else set())
 
 
 def _current_prices(model: ModelInfo, today: date) -> list[ModelPrice]:

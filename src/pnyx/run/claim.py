@@ -16,7 +16,7 @@ from .expectation import Expectation, expect, kind_of
 from .lease import is_alive
 from .spec import Spec
 
-__all__ = ["Claim", "is_alive_now"]
+__all__ = ["Claim", "is_alive_now", "learn_cost"]
 
 SURE = 0.95
 """The share of its expected cost that must have room before a run is begun: an expectation is not exact."""
@@ -24,6 +24,13 @@ SURE = 0.95
 
 def is_alive_now(worker: str | None, heartbeat_at: float | None) -> bool:
     return is_alive(worker, heartbeat_at, time.time())
+
+
+def learn_cost(connection: Connection, spec: Spec, spent: int) -> None:
+    """Learn from a finished run that has no claim what runs of its kind cost. spent: nUSD."""
+    expectation = expect(spec)
+    if expectation is not None and expectation.cost:
+        holds.learn(connection, kind_of(spec), expectation.cost, spent)
 
 
 class Claim:

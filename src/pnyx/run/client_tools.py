@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..core.regex import regex
@@ -91,9 +93,18 @@ def _flaw(tool: Mapping[str, Any], names: set[str]) -> str | None:
         return f"the api of the tool {name} must be an object"
     if not isinstance(parameters, Mapping | None):
         return f"the parameters of the tool {name} must be a JSON schema"
-    problem = check_schema(parameters or EMPTY)
-    return (
-        None
-        if problem is None
-        else f"the tool {name}: {problem.replace('the schema of an answer', 'its schema')}"
-    )
+    problem = _schema_flaw(parameters or EMPTY)
+    return None if problem is None else f"the tool {name}: {problem}"
+
+
+def _schema_flaw(schema: Mapping[str, Any]) -> str | None:
+    try:
+        return _flaw_of(json.dumps(schema))
+    except (TypeError, ValueError, RecursionError) as exc:
+        return f"its schema is not JSON: {exc}"
+
+
+@lru_cache(maxsize=1024)  # an agent sends the same tools with every step, and 24 of them take 50 ms
+def _flaw_of(schema: str) -> str | None:
+    problem = check_schema(json.loads(schema))
+    return None if problem is None else problem.replace("the schema of an answer", "its schema")

@@ -93,7 +93,10 @@ class RunContext:
         """Raise `NoQuorum` if too few seats are live."""
         live = [s for s in self.spec.seats if s.label not in self.journal.dropped]
         if len(live) < self.quorum:
-            why = "; ".join(f"{label}: {reason}" for label, reason in self.journal.dropped.items())
+            seats: dict[str, list[str]] = {}
+            for label, reason in self.journal.dropped.items():
+                seats.setdefault(reason, []).append(label)
+            why = "; ".join(f"{', '.join(labels)}: {reason}" for reason, labels in seats.items())
             raise NoQuorum(
                 f"{len(live)} of {len(self.spec.seats)} seats are left, {self.quorum} needed ({why})"
             )

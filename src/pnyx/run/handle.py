@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -26,6 +27,7 @@ from ..errors import (
 )
 from ..store import ledger
 from .broadcast import TextWanted
+from .claim import learn_cost
 from .context import RunContext
 from .drive import drive
 from .exhaustion import exhausted_event, reason, remedy
@@ -224,10 +226,15 @@ class RunHandle:
         self.context.waiting.wake()
 
     def _end_claim(self, status: str, result: Result | None) -> Callable[[Connection], None] | None:
-        """Return the write that gives up the run's hold on shared caps; None if it has none."""
+        """Return the write that gives up the run's hold on shared caps, and learns what the run cost.
+
+        None if there is nothing to write.
+        """
         context, claim = self.context, self.context.budget.claim
         if claim is None:
-            return None
+            if status not in DECIDED or not context.spent_nusd:
+                return None
+            return partial(learn_cost, spec=context.spec, spent=context.spent_nusd)
         is_telling = status in DECIDED or (result is not None and result.stop_reason == "budget")
         spent, calls = context.spent_nusd, context.settled_calls if is_telling else 0
         return lambda connection: claim.end(connection, spent, calls, finished=status in DECIDED)

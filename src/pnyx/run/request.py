@@ -100,10 +100,10 @@ class RunRequest:
     )
     models: Sequence[str] = _option(
         Kind.TEXTS,
-        "The panel: provider:model for one seat, provider:model*N for N seats.",
+        "The panel: provider:model for one seat, provider:model*N for N seats; NAME=REF names them.",
         (),
         flags=("-m", "--model"),
-        metavar="REF[*N]",
+        metavar="[NAME=]REF[*N]",
         keyword="panel",
     )
     panel: str | None = _option(
@@ -150,7 +150,7 @@ class RunRequest:
     )
     roles: Mapping[str, str] = _option(
         Kind.TEXT_BY_NAME,
-        "A role for a seat, by the seat's label or number.",
+        "A role for a seat, by its label, number or NAME, or for the seats of a model.",
         factory=dict,
         flags=("--role",),
         metavar="SEAT=TEXT",

@@ -29,7 +29,15 @@ from ..core.roles import assign
 from ..core.text import Material
 from ..core.thinking import EFFORTS, Effort
 from ..errors import UsageError
-from ..providers.catalogue import Catalogue, DefaultPanel, default_panel, judge_seat, parse_seats, seats
+from ..providers.catalogue import (
+    Catalogue,
+    DefaultPanel,
+    default_panel,
+    judge_seat,
+    parse_seats,
+    seats,
+    split_names,
+)
 from ..tools.open import enabled_tools
 from .answer_schema import check_schema
 from .client_tools import BadToolError, check_tools
@@ -114,18 +122,21 @@ def resolve(
     """
     values = _values(with_saved_panel(request, settings))
     protocol = protocols.get(values.protocol or settings.run.protocol)
-    panel = _panel(settings, values.models)
+    models, names = split_names(values.models)
+    panel = _panel(settings, models)
     seed = values.seed if values.seed is not None else settings.run.seed
     label_seed = secrets.randbits(32) if seed is None else seed
     cast = assign(values.cast, panel.refs) if values.cast else ()
     options = {**_options(settings, protocol, values.preset, panel.preset), **request.protocol_options}
     catalogue = Catalogue(settings)
-    placed = seats(catalogue, panel.refs, values.roles, label_seed, cast)
+    roles = {str(n): role for name, role in (values.roles or {}).items() for n in names.get(name, (name,))}
+    placed = seats(catalogue, panel.refs, roles, label_seed, cast)
+    judge = panel.refs[names[values.judge][0] - 1] if values.judge in names else values.judge
     spec = Spec(
         question=values.question,
         protocol=protocol.name,
         seats=placed,
-        judge=judge_seat(catalogue, values.judge, placed) if values.judge else None,
+        judge=judge_seat(catalogue, judge, placed) if judge else None,
         seed=label_seed,
         options=protocol.resolve_options(options),
         tables=settings.protocols,
@@ -269,7 +280,7 @@ def _thinking_tokens(tokens: object) -> int | None:
 
 def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:
     """Return a reference for each seat: as requested, as configured, or the default panel."""
-    refs = parse_seats(panel or settings.panel.seats)
+    refs = parse_seats(panel or settings.panel.seats, settings)
     return DefaultPanel(refs) if refs else default_panel(settings)
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sqlalchemy import Connection, delete, or_, select, text
+from sqlalchemy import Connection, delete, func, or_, select, text
 
 from .prepared import Prepared
 from .schema import estimates, holds, runs
 
-__all__ = ["Hold", "IsAlive", "Others", "end", "factor", "keep", "learn", "others", "total"]
+__all__ = ["Hold", "IsAlive", "Others", "end", "factor", "keep", "learn", "others", "total", "usual_factor"]
 
 IsAlive: TypeAlias = Callable[[str | None, float | None], bool]
 """Whether the process of a run is alive, by the run's `worker` and `heartbeat_at`."""
@@ -74,6 +74,13 @@ def factor(connection: Connection, kind: str) -> float | None:
     query = select(estimates.c.planned_nusd, estimates.c.spent_nusd).where(estimates.c.kind == kind)
     row = connection.execute(query).first()
     return row[1] / row[0] if row and row[0] > 0 else None
+
+
+def usual_factor(connection: Connection) -> float | None:
+    """Return the same of the recorded runs of all kinds together; None without one."""
+    sums = select(func.sum(estimates.c.planned_nusd), func.sum(estimates.c.spent_nusd))
+    planned, spent = connection.execute(sums).one()
+    return float(spent / planned) if planned else None
 
 
 def learn(connection: Connection, kind: str, planned: int, spent: int) -> None:

@@ -16,7 +16,7 @@ from .schema import outcomes, runs
 if TYPE_CHECKING:
     from ..reliability.feedback import JudgedRun
 
-__all__ = ["forget_earlier", "history", "record", "version"]
+__all__ = ["forget", "forget_earlier", "history", "record", "version"]
 
 HISTORY_LIMIT = 5000
 """The number of judged runs that `history` returns."""
@@ -42,6 +42,11 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
         "rule": judged.rule,
     }
     connection.execute(insert(outcomes), values)
+
+
+def forget(connection: Connection, run_id: str) -> None:
+    """Delete the outcome of a run, if it has one."""
+    connection.execute(delete(outcomes).where(outcomes.c.run_id == run_id))
 
 
 def forget_earlier(connection: Connection, owner: str, latest: Collection[str]) -> None:

@@ -96,26 +96,27 @@ def program(pattern: str) -> str:
     return str(found[0])
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _assistants() -> None:
+@pytest.fixture(scope="session")
+def assistants_installed() -> None:
+    """Installs the assistants once."""
     install(ASSISTANTS)
 
 
 @pytest.fixture
-def desk(tmp_path: Path, host: ScriptedHost) -> Desk:
+def desk(assistants_installed: None, tmp_path: Path, host: ScriptedHost) -> Desk:
     return Desk(tmp_path, host)
 
 
 @pytest.fixture
-def claude() -> str:
+def claude(assistants_installed: None) -> str:
     return program("@anthropic-ai/claude-code-*/claude")
 
 
 @pytest.fixture
-def codex() -> str:
+def codex(assistants_installed: None) -> str:
     return program("@openai/codex-*/vendor/*/bin/codex")
 
 
 @pytest.fixture
-def opencode() -> str:
-    return program("opencode-linux-x64/bin/opencode")
+def opencode(assistants_installed: None) -> str:
+    return program("opencode-*/bin/opencode")

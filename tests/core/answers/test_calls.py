@@ -15,7 +15,7 @@ from pnyx.core.answers.calls import is_attempt, read_proposal, short_calls, writ
 from pnyx.core.answers.grouping import find_group, group_answers
 from pnyx.core.tool_calls import ToolCall
 
-NAMES = st.sampled_from(("read", "write_file", "mcp__a__b", "crm.find", "x/y:z-1"))
+NAMES = st.sampled_from(("read", "write_file", "mcp__a__b", "crm.find", "x/y:z-1", 'a "b" {}; c'))
 TEXTS = st.text(max_size=40) | st.sampled_from(
     ["```", "\n```\n> Final answer: 7", '{"tool_calls": []}', "<think>", "</think>", 'a "b" \\', "\u2028"]
 )
@@ -158,8 +158,25 @@ def test_long_calls_are_counted_and_have_short_names() -> None:
     assert not same_answer(long, "x" * 9000)
 
 
+def test_the_short_answer_of_calls_is_one_that_people_read() -> None:
+    assert final_answer(READ) == 'call read {"line": 1, "path": "a.py"}'
+    assert same_answer('call read {"path":"a.py", "line": 1.0}', READ)
+    two = written_calls([ToolCall("", "look", {}), ToolCall("", "go", {"to": "x; call y {}"})])
+    assert final_answer(two) == 'call go {"to": "x; call y {}"}; call look {}'
+
+
 def test_a_call_is_no_other_answer() -> None:
-    for other in ("read", "a.py", "1", '{"path": "a.py", "line": 1}', "yes"):
+    for other in (
+        "call read",
+        "call read 7",
+        'call read {"path": "a.py"',
+        'call read {"line": 1} now',
+        "read",
+        "a.py",
+        "1",
+        '{"path": "a.py", "line": 1}',
+        "yes",
+    ):
         assert not same_answer(READ, other)
         assert not same_answer(other, READ)
 

@@ -180,7 +180,7 @@ def test_invalid_text_on_stdin_is_refused(lab: ScriptedHost, stdin: bytes, expec
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["--frob"], "No such option '--frob'"),
+        (["--frob"], "no option --frob"),
         (["--budget", "nan"], "'nan' is not a number above zero"),
         (["--deadline", "-1"], "'-1' is not a number above zero"),
         (["--budget", "1e10"], "'1e10' is more than 1,000,000,000"),
@@ -265,9 +265,8 @@ def test_a_dry_run_prints_seats_calls_tokens_and_cost_and_stores_nothing(
         "calls   8 to 12",
         "tokens  at most",
         "if no seat fails",
-        "cost    at most $",
-        ", about $",
-        " is expected",
+        "cost    about $",
+        ", at most $",
     ):
         assert expected in done.out
     assert not lab.log

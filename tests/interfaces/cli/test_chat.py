@@ -256,7 +256,7 @@ def test_help_lists_every_command_and_exit_ends_the_session(lab: ScriptedHost, t
     listed = re.findall(r"^/(\w+)", done.err, re.MULTILINE)
     assert listed == [
         *("protocol", "panel", "rounds", "quick", "deep", "budget", "file", "dir", "diff", "url", "files"),
-        *("show", "save", "help", "exit"),
+        *("show", "list", "save", "help", "exit"),
     ]
     page = (ROOT / "docs" / "chat.md").read_text()
     assert {f"/{name}" for name in listed} <= set(re.findall(r"`(/\w+)", page))

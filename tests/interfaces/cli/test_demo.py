@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,15 @@ def test_without_the_model_the_recording_is_shown_and_the_command_says_so(
     done = pnyx("demo")
     assert done.code == 5
     assert "the index cannot be reached" in done.err
+    assert "RECORDING" in done.out
+
+
+def test_without_the_engine_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    monkeypatch.setattr(demo, "pull_model", lambda *_: pytest.fail("it downloads the model"))
+    done = pnyx("demo")
+    assert done.code == 5
+    assert "needs the extra 'embedded'" in done.err
     assert "RECORDING" in done.out
 
 

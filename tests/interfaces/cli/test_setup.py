@@ -95,7 +95,8 @@ def test_config_check_reports_problems_of_every_kind_at_once(nothing: Path) -> N
     problems = [line.removeprefix("  - ") for line in done.err.splitlines()[1:]]
     assert sorted(line.split("; ")[0] for line in problems) == [
         "consensus.rounds must be between 1 and 20, not 99 (in pnyx.toml)",
-        "panel.seats in pnyx.toml: a model is named \"provider:model\", not 'zz'",
+        "panel.seats in pnyx.toml: a model is named \"provider:model\", not 'zz', such as "
+        "openai:MODEL or ollama:zz",
         "panel.seats in pnyx.toml: no provider 'yy'",
         "panel.seats in pnyx.toml: no provider 'zz'",
         "unknown key consensus.foo in pnyx.toml",

@@ -17,8 +17,8 @@ from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, open_server
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 
@@ -85,8 +85,8 @@ async def test_without_a_built_page_the_server_runs_and_says_so(
     monkeypatch.setattr(http_app, "read_page", lambda: read_page(tmp_path))
     async with open_server() as server, server.client(None) as client:
         answer = await client.get("/")
-        assert (answer.status_code, answer.headers["content-type"]) == (503, "text/plain; charset=utf-8")
-        assert "make web" in answer.text
+        assert (answer.status_code, answer.headers["content-type"]) == (503, "text/html; charset=utf-8")
+        assert "no web page" in answer.text
         assert (await client.get("/health")).json()["status"] == "ok"
 
 

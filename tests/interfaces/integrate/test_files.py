@@ -168,6 +168,43 @@ def test_a_broken_file_is_refused(one: Assistant) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "model = 'gpt-5'",
+        "mcp_servers = {}",
+        'mcp_servers = { other = { command = "x" } } # keep\n',
+        'mcp_servers.other.command = "x"\nmodel = "m"\n',
+        '[mcp_servers]\n\n[mcp_servers.other] # keep\ncommand = "x"\n\n[[hooks]]\na = 1\n[[hooks]]\na = 2',
+        '[mcp_servers.other]\ncommand = "x"\n[tui]\ntheme = "dark"\n[mcp_servers.third]\ncommand = "y"\n',
+        '[mcp_servers.pnyx]\ncommand = "old"\n# about the arguments\nargs = ["x"]\n[tui]\na = 1\n',
+        '[mcp_servers.pnyx.env]\nMORE = "1"\n[other]\nx = 1\n',
+        'mcp_servers.pnyx.command = "old"\nmodel = "m"\n',
+        '[mcp_servers."pnyx"]\r\ncommand = "old" # mine\r\n',
+    ],
+)
+def test_every_way_to_write_a_table_keeps_its_values(text: str) -> None:
+    one = assistant("codex")
+    entry = one.entry(ARGV, ["LAB_KEY"], {})
+    before = tomllib.loads(text)
+    try:
+        after = merged(one, text, entry)
+    except UsageError as exc:  # only this form, which the library for TOML changes
+        assert "add it by hand" in str(exc)  # noqa: PT017
+        assert text.startswith("mcp_servers.pnyx")
+        return
+    value = tomllib.loads(after)
+    old = before.get("mcp_servers", {}).pop("pnyx", {})
+    new = value["mcp_servers"].pop("pnyx")
+    assert new == {**old, **entry, "env": {**old.get("env", {}), **entry["env"]}}
+    assert value == {"mcp_servers": {}, **before}
+    assert merged(one, after, entry) == after
+    assert all(
+        comment in after for comment in ("# keep", "# mine", "# about the arguments") if comment in text
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "platform", "env", "path"),
     [
         ("claude-code", "linux", {}, "~/.claude.json"),

@@ -76,6 +76,14 @@ def fits(document: Any, path: Sequence[str]) -> bool:
     return True
 
 
+def is_there(document: Any, path: Sequence[str]) -> bool:
+    for key in path:
+        if not (isinstance(document, dict) and key in document):
+            return False
+        document = document[key]
+    return True
+
+
 @given(st.data(), DOCUMENTS, st.lists(KEYS, min_size=1, max_size=3), VALUES)
 def test_the_value_is_there_and_everything_else_stays(
     data: st.DataObject, document: dict[str, Any], path: list[str], value: Any
@@ -92,10 +100,7 @@ def test_the_value_is_there_and_everything_else_stays(
     changed = put(text, path, value)
     assert parse(changed) == expected(copy.deepcopy(document), path, value)
     assert put(changed, path, value) == changed
-    place: Any = document
-    for key in path:
-        place = place.get(key) if isinstance(place, dict) else None
-    if place is None:  # nothing was replaced
+    if not is_there(document, path):  # nothing was replaced
         assert comments(changed) == comments(text)
         dropped = re.compile(r"[\s,]")
         rest = iter(dropped.sub("", changed))

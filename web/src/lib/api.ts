@@ -1,5 +1,6 @@
 /** A client of `pnyx serve` (docs/http.md), with the user's key. */
 import type { Event, Result } from "./events.ts";
+import { errorWords } from "./trouble.ts";
 
 export interface Option {
   default: string | number | boolean | null;
@@ -19,12 +20,32 @@ export interface Protocol {
   calls_with_three_seats: { least: number; most: number } | null;
 }
 
+/** A model for a panel. Prices: USD per million tokens. missing: "its key" or "its file". */
+export interface ModelRow {
+  model: string;
+  input_price: number | null;
+  output_price: number | null;
+  context: number | null;
+  missing: string | null;
+}
+
+export interface SavedPanel {
+  seats: string[];
+  protocol: string | null;
+  preset: string | null;
+  options: Record<string, unknown>;
+  judge: string | null;
+  budget: number | null;
+}
+
 export interface Defaults {
   protocol: string;
   preset: string | null;
   seats: string[];
   missing: string | null;
   models: string[];
+  catalogue: ModelRow[];
+  panels: Record<string, SavedPanel>;
   options: Record<string, Record<string, unknown>>;
   budget_usd: number | null;
   deadline_s: number;
@@ -46,6 +67,9 @@ export interface RunRequest {
   protocol: string;
   preset?: string;
   models?: string[];
+  panel?: string;
+  follows?: string;
+  files?: { name: string; data_base64: string; media_type?: string }[];
   options?: Record<string, unknown>;
   budget_usd?: number;
   deadline_s?: number;
@@ -99,6 +123,54 @@ export interface Overview {
   costs: PhaseCost[];
 }
 
+export interface CostRow {
+  name: string;
+  runs: number;
+  calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number | null;
+  known_usd: number;
+}
+
+/** What runs cost since a day: in all, by group, and by day. */
+export interface Costs {
+  since: string;
+  total: CostRow;
+  rows: CostRow[];
+  days: CostRow[];
+}
+
+export interface ReliabilityBin {
+  low: number;
+  high: number;
+  n: number;
+  confidence: number;
+  right: number;
+  calibrated: number | null;
+  interval: [number, number] | null;
+}
+
+export interface PanelReliability {
+  measure: string;
+  panel: string[];
+  rule: string | null;
+  n: number;
+  right: number;
+  needs: number;
+  ece: number | null;
+  brier: number | null;
+  bins: ReliabilityBin[];
+}
+
+export interface Calibration {
+  n: number;
+  partial: number;
+  needed: number;
+  protocols: Record<string, { panels: PanelReliability[] }>;
+  models: { rule: string; n: number; weights: Record<string, number>; accuracies: Record<string, number | null> };
+}
+
 /** A failed request, with the message of the server. status: 0 if the server cannot be reached. */
 export class ApiError extends Error {
   readonly status: number;
@@ -109,7 +181,7 @@ export class ApiError extends Error {
   }
 }
 
-export const UNREACHABLE = "The server cannot be reached. Check that `pnyx serve` is running.";
+export const UNREACHABLE = "The server cannot be reached. Check that it is running, and try again.";
 
 export class Api {
   private readonly key: string;
@@ -155,9 +227,18 @@ export class Api {
   overview = (id: string): Promise<Overview> => this.get(`${runPath(id)}/overview`);
   plan = (request: RunRequest): Promise<Plan> => this.post("/v1/plan", request);
   ask = (request: RunRequest): Promise<Result> => this.post("/v1/runs", { ...request, tokens: true });
-  resume = (id: string, limits: { budget_usd?: number; deadline_s?: number }): Promise<Result> =>
+  /** fork: start a new run that keeps the recorded replies, also of a run that is over. */
+  resume = (id: string, limits: { budget_usd?: number; deadline_s?: number; fork?: boolean }): Promise<Result> =>
     this.post(`${runPath(id)}/resume`, { ...limits, tokens: true });
   cancel = (id: string): Promise<Result> => this.post(`${runPath(id)}/cancel`);
+  /** The turns of the conversation of a run, oldest first; the run alone if it has none. */
+  conversation = (id: string): Promise<RunSummary[]> => this.get(`${runPath(id)}/conversation`);
+  run = (id: string): Promise<Result> => this.get(runPath(id));
+  costs = (by: string, days: number): Promise<Costs> => this.get(`/v1/costs?by=${by}&days=${days}`);
+  calibration = (): Promise<Calibration> => this.get("/v1/calibration");
+  withdrawFeedback = async (id: string): Promise<void> => {
+    await this.fetch(`${runPath(id)}/feedback`, { method: "DELETE" });
+  };
   judge = (id: string, result: string, answer: string): Promise<Judgement> =>
     this.post(`${runPath(id)}/feedback`, answer ? { result, answer } : { result });
 
@@ -175,7 +256,8 @@ export type { Event, Result };
 
 async function errorMessage(response: Response): Promise<string> {
   try {
-    return ((await response.json()) as { error: { message: string } }).error.message;
+    const { error } = (await response.json()) as { error: { type: string; message: string } };
+    return errorWords(error.type, error.message);
   } catch {
     return `The server returned HTTP ${response.status}.`;
   }

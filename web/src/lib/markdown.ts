@@ -35,6 +35,10 @@ markdown.core.ruler.push("adapt", (state) => {
       // The policy of the page refuses styles in attributes.
       const align = /left|center|right/.exec(String(token.attrGet("style") ?? ""))?.[0];
       token.attrs = align ? [["class", align]] : null;
+      // A heading without words, such as that above the names of rows, is none.
+      if (token.type === "th_open" && !state.tokens[at + 1]?.content.trim()) token.tag = "td";
+    } else if (token.type === "th_close" && !state.tokens[at - 1]?.content.trim()) {
+      token.tag = "td";
     } else if (token.type === "list_item_open") {
       const text = state.tokens[at + 2];
       const first = text?.type === "inline" ? text.children?.[0] : undefined;
@@ -66,6 +70,7 @@ export function renderMarkdown(text: string, level = 3): string {
     ALLOWED_TAGS,
     ALLOWED_ATTR: ["href", "start", "class", "tabindex"],
     ALLOWED_URI_REGEXP: /^https?:/i,
+    ADD_URI_SAFE_ATTR: ["start", "tabindex"],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
   });

@@ -8,6 +8,12 @@ export function plain(text: string): string {
   return text.replace(CONTROLS, "");
 }
 
+/** The start of a text with Markdown as one line without its marks, for lists. */
+export function preview(text: string, most = 160): string {
+  const line = plain(text.slice(0, 4 * most)).replace(/^[ \t]*(?:[#>]+|[-*+]|\d+\.)[ \t]+|[*_`~|]+/gm, "").replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most - 1).trimEnd()}…` : line;
+}
+
 /**
  * `text` in blocks that can be rendered one by one: split at empty lines outside of code.
  *

@@ -2,7 +2,13 @@
 
 const STORED = "pnyx-key";
 
-export type Route = { name: "ask" } | { name: "runs" } | { name: "run"; id: string };
+export type Route =
+  | { name: "ask" }
+  | { name: "runs" }
+  | { name: "costs" }
+  | { name: "calibration" }
+  | { name: "run"; id: string }
+  | { name: "compare"; ids: string[] };
 
 /** The key from the link that `pnyx serve` prints, or else from the session of this tab. */
 export function readKey(): string {
@@ -36,6 +42,8 @@ class Router {
 function read(): Route {
   const [, name, id] = location.hash.split("/");
   if (name === "runs") return id ? { name: "run", id: decode(id) } : { name: "runs" };
+  if (name === "compare" && id) return { name: "compare", ids: id.split(",").map(decode) };
+  if (name === "costs" || name === "calibration") return { name };
   return { name: "ask" };
 }
 

@@ -20,6 +20,7 @@ export const EMPTY: View = {
   startedAt: "",
   last: "",
   budget_usd: null,
+  exhausted: null,
   options: {},
   seats: [],
   stages: [],
@@ -99,7 +100,7 @@ function apply(view: View, event: Exclude<E.Event, E.Token | E.RunFinished>): Vi
       return view;
     case "budget": {
       const raised = event.kind === "raised" && event.scope.startsWith("run");
-      const out = raised ? { ...view, budget_usd: event.cap_usd } : view;
+      const out = raised ? { ...view, budget_usd: event.cap_usd, exhausted: null } : withExhausted(view, event);
       return addNote(out, event, { id: `${event.seq}`, kind: "budget", text: budgetText(event) });
     }
   }
@@ -110,6 +111,12 @@ function tallyOf(event: E.VoteTallied): NonNullable<Note["tally"]> {
   const most = Math.max(...Object.values(event.tally), 0);
   const tied = Object.values(event.tally).filter((votes) => votes === most).length !== 1;
   return Object.entries(event.tally).map(([name, votes]) => ({ name, votes, won: !tied && name === event.winner }));
+}
+
+function withExhausted(view: View, event: E.Budget): View {
+  if (event.kind !== "exhausted") return view;
+  const left_usd = Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0);
+  return { ...view, exhausted: { next_usd: event.next_usd ?? null, spent_usd: event.spent_usd, left_usd } };
 }
 
 function startRun(view: View, event: E.RunStarted): View {
@@ -140,7 +147,7 @@ function enterPhase(view: View, event: E.PhaseEntered): View {
 /** The view with a stage for that scope and round, and the index of the stage. */
 function ensureStage(view: View, scope: string, round: number, phase: string, protocol = ""): [View, number] {
   const id = `${scope}#${round}`;
-  const at = view.stages.findIndex((stage) => stage.id === id);
+  const at = view.stages.findLastIndex((stage) => stage.id === id);
   const found = view.stages[at];
   if (!found) {
     const nested = scope !== "";
@@ -311,20 +318,24 @@ function newTurn(event: E.Event, kind: Turn["kind"], title: string): Turn {
   };
 }
 
+/**
+ * Run and turn -> the number of its stage, which never changes: without it, every event of a long run would search
+ * all of its turns. It is a hint only: what it names is looked up in the view.
+ */
+const PLACES = new Map<string, number>();
+
 function turnOf(view: View, id: string): Turn | undefined {
-  for (let i = view.stages.length - 1; i >= 0; i--) {
-    const found = view.stages[i]?.turns.find((turn) => turn.id === id);
-    if (found) return found;
-  }
-  return undefined;
+  const at = PLACES.get(`${view.run_id} ${id}`);
+  return at === undefined ? undefined : view.stages[at]?.turns.findLast((turn) => turn.id === id);
 }
 
 function putTurn(view: View, event: E.Event, turn: Turn): View {
-  const found = view.stages.findIndex((stage) => stage.id === turn.stage);
+  const found = view.stages.findLastIndex((stage) => stage.id === turn.stage);
   const [out, at] =
     found >= 0 ? [view, found] : ensureStage(view, scopeOf(event.key), event.round ?? 0, event.phase ?? "");
   const stage = out.stages[at] as Stage;
-  const place = stage.turns.findIndex((other) => other.id === turn.id);
+  PLACES.set(`${view.run_id} ${turn.id}`, at);
+  const place = stage.turns.findLastIndex((other) => other.id === turn.id);
   const turns = place < 0 ? [...stage.turns, turn] : stage.turns.with(place, turn);
   return { ...out, stages: out.stages.with(at, { ...stage, turns }) };
 }

@@ -23,6 +23,8 @@ __all__ = ["Proposal", "is_attempt", "read_proposal", "short_calls", "written_ca
 
 LONGEST = 200
 """Characters of a short answer with whole arguments; in a longer one each call has a digest of them."""
+CALL, JOINT = "call ", "; "
+"""Of a short answer: what each call begins with, and what stands between two."""
 LAST_WORDS = 200
 """Characters of text after a proposal; before more text, the object is an example within a text."""
 
@@ -36,7 +38,8 @@ _OPENING = regex(r"(?:```[ \t]*\w*|~~~[ \t]*\w*|<tool_calls?>|\[|\s|final answer
 _QUOTED = regex(r"\s*>")
 _NAME, _ARGUMENTS = ("name", "tool", "tool_name"), ("arguments", "parameters", "input", "args")
 _BARE = frozenset(("name", "arguments", "type", "id", "call_id"))
-_SHORT = regex(r'\{"tool_calls": \[(?:(?:, )?\{"name": "[^"\\]+", "sha256": "[0-9a-f]{16}"\})+\]\}')
+_PLAIN_NAME = regex(r"[\w.:/-]+")
+_SHORT = regex(r'call (?:[\w.:/-]+|"(?:[^"\\]|\\.)*") (?P<digest>\(sha256 [0-9a-f]{16}\))?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +82,56 @@ def written_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def short_calls(text: str) -> str | None:
-    """The short answer of a reply that proposes calls, the same for the same calls; None for other text.
+    """The short answer of a reply that proposes calls, as in `call read {"line": 7}`; None for other text.
 
     Calls are the same if their names are and their arguments are equal as JSON; calls of one answer have no
     order. The short answer of a short answer is itself.
     """
-    if _SHORT.fullmatch(text):
-        return text
+    if text.startswith(CALL) and (short := _read_short(text)):
+        return short
     proposal = read_proposal(text)
     if proposal is None:
         return None
-    entries = sorted(
-        (call.name, json.dumps(_plain(call.arguments), sort_keys=True, ensure_ascii=False))
-        for call in proposal.calls
-    )
-    return _in_full(entries) or _in_digest(entries)
+    entries = sorted((_name(call), _arguments(call)) for call in proposal.calls)
+    whole = JOINT.join(f"{CALL}{name} {arguments}" for name, arguments in entries)
+    if len(whole) <= LONGEST:
+        return whole
+    return JOINT.join(f"{CALL}{name} (sha256 {_digest(arguments)})" for name, arguments in entries)
 
 
-def _in_full(entries: Sequence[tuple[str, str]]) -> str:
-    listed = ", ".join(
-        f'{{"name": {_quoted(name)}, "arguments": {arguments}}}' for name, arguments in entries
-    )
-    return f'{{"tool_calls": [{listed}]}}' if len(listed) <= LONGEST else ""
+def _name(call: ToolCall) -> str:
+    return call.name if _PLAIN_NAME.fullmatch(call.name) else json.dumps(call.name, ensure_ascii=False)
 
 
-def _in_digest(entries: Sequence[tuple[str, str]]) -> str:
-    digests = [(name, hashlib.sha256(arguments.encode()).hexdigest()[:16]) for name, arguments in entries]
-    listed = ", ".join(f'{{"name": {_quoted(name)}, "sha256": "{digest}"}}' for name, digest in digests)
-    return f'{{"tool_calls": [{listed}]}}'
+def _arguments(call: ToolCall) -> str:
+    return json.dumps(_plain(call.arguments), sort_keys=True, ensure_ascii=False)
 
 
-def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
+def _digest(arguments: str) -> str:
+    return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_short(text: str) -> str:
+    """The short answer in canonical form that `text` is; empty if it is none."""
+    at, found = 0, list[str]()
+    while match := _SHORT.match(text, at):
+        at, piece = match.end(), match[0]
+        if match["digest"] is None:
+            try:
+                value, at = json.JSONDecoder().raw_decode(text, at)
+            except (ValueError, RecursionError):
+                return ""
+            if not isinstance(value, dict):
+                return ""
+            piece += json.dumps(_plain(value), sort_keys=True, ensure_ascii=False)
+        found.append(piece)
+        if at == len(text):
+            return JOINT.join(sorted(found))
+        if not text.startswith(JOINT, at):
+            return ""
+        at += len(JOINT)
+    return ""
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -14,15 +14,17 @@ from ..analysis.statistics import Interval, holm, mcnemar, minimum_detectable, p
 __all__ = ["compare", "difference", "pairs"]
 
 
-def pairs(columns: Sequence[Column]) -> list[dict[str, Any]]:
+def pairs(columns: Sequence[Column], baselines: Collection[str] = ()) -> list[dict[str, Any]]:
     """Every arm against each baseline: the best single model, the majority and samples at equal cost.
+
+    baselines: models outside the panel that arms are compared with too.
 
     p_holm: `p` adjusted for the number of panel arms compared with the same baseline; None for other arms.
     """
     by_name = {column.name: column for column in columns}
     found = []
     for to in columns:
-        if to.name not in (SINGLE, MAJORITY) and to.kind != "samples":
+        if to.name not in (SINGLE, MAJORITY, *baselines) and to.kind != "samples":
             continue
         against = [
             compare(arm, to, by_name[ORACLE] if to.name == SINGLE else None)

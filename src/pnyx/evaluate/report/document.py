@@ -33,6 +33,7 @@ def document(log: Log) -> dict[str, Any]:
     ids = list(next(column.rows for column in columns if column.name == ORACLE))
     unanimous = {id for id in ids if _agree([log.by_arm[model][id] for model in log.models])}
     asked = {row.id for row in log.rows}
+    baselines = [a.name for a in log.arms if a.kind == "single" and a.name not in log.models]
     values: dict[str, Any] = {
         "dataset": log.dataset,
         "models": list(log.models),
@@ -46,7 +47,7 @@ def document(log: Log) -> dict[str, Any]:
         "unanimous": len(unanimous),
         "split": len(ids) - len(unanimous),
         "arms": [_figures(column, unanimous) for column in columns],
-        "pairs": pairs(columns),
+        "pairs": pairs(columns, baselines),
         "categories": _categories(columns, {id: log.by_arm[log.models[0]][id].category for id in ids}),
     }
     return {"verdict": verdict(values), **values}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -67,11 +68,14 @@ COMMANDS = {
         "config": ("setup", "show and check the settings"),
         "trust": ("setup", "trust the pnyx.toml of this folder"),
         "doctor": ("setup", "check the setup and print a fix for each problem"),
+        "completion": ("completion", "print the completion script of a shell"),
         "backup": ("backup", "write the whole database to one file"),
         "restore": ("backup", "load a backup into an empty database"),
     },
 }
 """Section -> command -> (module in commands/, summary)."""
+ALIASES = {"list": ("runs", "runs"), "debate": ("ask", "debate")}
+"""Other names of commands, which help does not list -> (module, command in it)."""
 
 
 class _Commands(click.Group):
@@ -89,7 +93,18 @@ class _Commands(click.Group):
                 command: click.Command = getattr(loaded, cmd_name, None) or getattr(loaded, f"{cmd_name}_")
                 command.short_help = summary
                 return command
+        if cmd_name in ALIASES:
+            module, name = ALIASES[cmd_name]
+            found: click.Command = getattr(importlib.import_module(f"{__name__}.commands.{module}"), name)
+            return found
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise click.UsageError(_no_command(args, self.list_commands(ctx)), ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in COMMANDS.items():
@@ -121,6 +136,28 @@ def cli() -> None:
     """
 
 
+def _no_command(args: Sequence[str], known: Sequence[str]) -> str:
+    """What to type instead of an unknown command: a similar one, or the question that it seems to be."""
+    # For errors only.
+    from difflib import get_close_matches
+
+    words = [word for word in args if not word.startswith("-")]
+    if like := get_close_matches(args[0], known, 1, 0.8 if len(words) > 2 else 0.6):
+        return f"no command {args[0]!r}; did you mean: pnyx {shlex.join([like[0], *args[1:]])}"
+    if len(words) > 1 or " " in args[0] or args[0].endswith("?"):
+        return f"no command {args[0][:80]!r}; to ask a question: pnyx ask {shlex.quote(' '.join(words))}"
+    return f"no command {args[0]!r}; the commands are {', '.join(known)}"
+
+
+def _no_option(exc: click.NoSuchOption) -> str:
+    like = exc.possibilities
+    # For errors only. click lists similar options by the alphabet.
+    from difflib import get_close_matches
+
+    best = get_close_matches(exc.option_name, like or (), 1)
+    return f"no option {exc.option_name}" + (f"; did you mean {best[0]}?" if best else "")
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command in `args` (default: `sys.argv`) and end the process with its exit code."""
     arguments = list(sys.argv[1:] if args is None else args)
@@ -139,7 +176,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         _output().err.line(exc.format_message())
     except click.UsageError as exc:
         path = exc.ctx.command_path if exc.ctx is not None else "pnyx"
-        code = _report(f"{exc.format_message()} (see {path} --help)", exc.exit_code)
+        message = _no_option(exc) if isinstance(exc, click.NoSuchOption) else exc.format_message()
+        code = _report(f"{message.removesuffix('.')} (see {path} --help)", exc.exit_code)
     except click.ClickException as exc:
         code = _report(exc.format_message(), exc.exit_code)
     except (click.Abort, KeyboardInterrupt):

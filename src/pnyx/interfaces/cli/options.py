@@ -21,6 +21,7 @@ __all__ = [
     "PAIR",
     "PROTOCOL",
     "RUN_OPTIONS",
+    "complete",
     "concurrency",
     "file_options",
     "json_option",
@@ -116,6 +117,21 @@ class _Protocol(click.ParamType[str]):
         return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
+def complete(name: str) -> Callable[..., list[CompletionItem]]:
+    """The function of that name in `completing`, imported when it is used."""
+
+    def found(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        # Used by shell completion only; a normal start does without it.
+        from . import completing
+
+        items: list[CompletionItem] = getattr(completing, name)(ctx, param, incomplete)
+        return items
+
+    return found
+
+
+COMPLETED = {"models": "complete_models", "judge": "complete_models", "panel": "complete_panels"}
+"""Option of a request -> what completes it; the type of a protocol does so itself."""
 AMOUNT, PAIR, PROTOCOL, JSON_FILE, TOOLS_FILE = _Amount(), _Pair(), _Protocol(), _JsonFile(), _ToolsFile()
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -127,7 +143,7 @@ concurrency = click.option(
     metavar="N",
     help="Questions in parallel.",
 )
-run_id = click.argument("run_id", metavar="ID")
+run_id = click.argument("run_id", metavar="ID", shell_complete=complete("complete_runs"))
 RUN_OPTIONS = (
     *("protocol", "models", "panel", "judge", "rounds", "options", "preset", "cast", "roles"),
     *("deadline_s", "call_deadline_s"),
@@ -189,6 +205,8 @@ def _request_option(command: Callable[..., Any], name: str, option: RequestOptio
             values["type"] = click.Choice(list(option.choices))
         case _ if name == "protocol":
             values["type"] = PROTOCOL
+    if name in COMPLETED:
+        values["shell_complete"] = complete(COMPLETED[name])
     help = (option.flag_help or option.help) + (" Repeatable." if repeated else "")
     return click.option(*option.flags, name, help=help, **values)(command)
 

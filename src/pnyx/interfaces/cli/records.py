@@ -1,22 +1,66 @@
-"""Database access for commands that only read or annotate stored runs and need no runner."""
+"""Database access for commands that read or annotate stored runs. None of them creates a database."""
 
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
-from ...config.schema import Settings
+from ...config.database_url import parse_database_url
+from ...config.load import database_url
+from ...config.schema import Settings, StorageSettings
+from ...errors import ConfigError
 from ..run_records import RunRecords
 
-__all__ = ["with_records"]
+__all__ = ["missing_database", "require_database", "with_records"]
 
 T = TypeVar("T")
 
 
-def with_records(settings: Settings, work: Callable[[RunRecords], Awaitable[T]]) -> T:
-    """Open the configured database, run `work` on it and return its result. Raises `StoreError`."""
+def missing_database(settings: Settings) -> Path | None:
+    """Return the file of the database if there is none yet. Of a server, `RunRecords.open` says so."""
+    try:
+        where = parse_database_url(database_url(settings))
+    except ValueError:
+        return None  # opening it says what is wrong
+    return where if isinstance(where, Path) and not where.exists() else None
 
+
+def require_database(settings: Settings) -> None:
+    """Raise `ConfigError` if the settings name a file that does not exist: its name may be mistyped.
+
+    The usual file may be missing: before the first question, there is none.
+    """
+    missing, origin = missing_database(settings), settings.origin("storage", "url")
+    if missing is not None and origin != "default":
+        near = sorted(one.name for one in missing.parent.glob(f"*{missing.suffix}") if one.is_file())
+        there = f"; there are: {', '.join(near[:5])}" if near else ""
+        raise ConfigError(
+            f"there is no database {missing} (named by {origin}){there}. Check the name; "
+            "`pnyx ask` creates the database"
+        )
+
+
+def with_records(
+    settings: Settings, work: Callable[[RunRecords], Awaitable[T]], *, create: bool = False
+) -> T:
+    """Open the configured database, run `work` on it and return its result. Raises `StoreError`.
+
+    create: whether it may be created. If not, and there is no usual database yet, `work` sees an empty one;
+    raises `ConfigError` if another one that the settings name is missing.
+    """
+    if not create:
+        require_database(settings)
+        if missing_database(settings) is not None:
+            with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
+                empty = StorageSettings(url=str(Path(folder) / "empty.db"))
+                return _run(settings.model_copy(update={"storage": empty}), work)
+    return _run(settings, work)
+
+
+def _run(settings: Settings, work: Callable[[RunRecords], Awaitable[T]]) -> T:
     async def open_and_work() -> T:
         async with RunRecords.open(settings) as records:
             return await work(records)

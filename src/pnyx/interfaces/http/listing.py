@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -13,10 +14,12 @@ from ...errors import ConfigError
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
-from ..views.catalogue import describe_protocol, models_by_name
+from ..views.calibration import calibration_document
+from ..views.catalogue import describe_models, describe_protocol, models_by_name
+from ..views.costs import sum_costs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
-from .schemas import Defaults, Planned
+from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
 from .state import owner_of, service_of
 
 __all__ = ["ROUTER"]
@@ -41,8 +44,9 @@ async def recall(
 @ROUTER.post("/plan", response_model=Planned, tags=["runs"])
 async def plan_run(request: Request, body: RunBody) -> Response:
     """Estimate the calls, tokens and cost of a run, as `pnyx ask --dry-run --json`. Nothing is sent."""
-    spec = await service_of(request).resolve(body.to_request(), owner_of(request))
-    return Exact(as_json(spec, plan(spec)))
+    service = service_of(request)
+    spec = await service.resolve(body.to_request(), owner_of(request))
+    return Exact(as_json(spec, plan(spec, await service.cost_factor(spec))))
 
 
 @ROUTER.get("/protocols", response_model=list[ProtocolBody])
@@ -50,6 +54,37 @@ async def list_protocols(request: Request) -> Response:
     """List the protocols with their options, presets, phases and quorum."""
     may = service_of(request).permissions(owner_of(request)).protocol
     return Exact([describe_protocol(protocol) for protocol in protocols.loaded() if may(protocol.name)])
+
+
+@ROUTER.get("/costs", response_model=Costs)
+async def costs(
+    request: Request,
+    by: Literal["model", "provider", "protocol", "run"] = "model",
+    days: Annotated[int, Query(ge=1, le=3660)] = 30,
+) -> Response:
+    """Sum what the runs of the key cost in the last days (UTC), by group and by day."""
+    since = (datetime.now(UTC).date() - timedelta(days=days - 1)).isoformat()
+    owner = owner_of(request)
+    spent = [one for one in await service_of(request).spending(since) if one.owner == owner]
+    return Exact(
+        {
+            "since": since,
+            "total": {"name": "total", **sum_costs(spent)},
+            "rows": [_named(row, by) for row in sums_by(spent, by)],
+            "days": [_named(row, "day") for row in sums_by(spent, "day")],
+        }
+    )
+
+
+def _named(row: dict[str, Any], by: str) -> dict[str, Any]:
+    return {"name": row[by], **{name: value for name, value in row.items() if name != by}}
+
+
+@ROUTER.get("/calibration", response_model=Calibration)
+async def calibration(request: Request) -> Response:
+    """What feedback on the runs of the key says of support and confidence."""
+    history = await service_of(request).judgements(owner_of(request))
+    return Exact(await asyncio.to_thread(calibration_document, history))
 
 
 @ROUTER.get("/settings", response_model=Defaults)
@@ -70,6 +105,11 @@ async def read_settings(request: Request) -> Response:
         seats=panel.refs,
         missing=missing,
         models=tuple(filter(permissions.model, models_by_name(settings, here))),
+        catalogue=[
+            ModelRow(**row)
+            for row in await asyncio.to_thread(describe_models, settings, here)
+            if permissions.model(row["model"])
+        ],
         panels={name: settings.panels[name].model_dump(mode="json") for name in permissions.saved_panels()},
         options={name: dict(options) for name, options in settings.protocols.items()},
         budget_usd=settings.budget.run_usd,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 __all__ = ["FOLDER", "read_page"]
 
@@ -37,6 +37,18 @@ GUARDS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+MISSING = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>pnyx has no web page here</title>
+<main>
+<h1>This installation has no web page</h1>
+<p>The server works, and answers programs at the addresses in
+<a href="/openapi.json">its description</a> (it asks for a key).
+An installed package contains the page; in a checkout, build it first: CONTRIBUTING.md says how.</p>
+</main>
+</html>
+"""
 FOR_EVER = "public, max-age=31536000, immutable"
 """The name of an asset contains a hash of its content."""
 
@@ -44,8 +56,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 def read_page(folder: Path = FOLDER) -> dict[str, Response]:
     """Request path -> file. If the page is not built, `/` says how to build it."""
     if not (folder / "index.html").is_file():
-        missing = "The page is not built. Run: make web\n"
-        return {"/": PlainTextResponse(missing, 503, {**GUARDS, "Cache-Control": "no-store"})}
+        return {"/": HTMLResponse(MISSING, 503, {**GUARDS, "Cache-Control": "no-store"})}
     files = (path for path in folder.rglob("*") if path.is_file())
     page = {f"/{path.relative_to(folder).as_posix()}": _file(path, folder) for path in files}
     return {"/": page.pop("/index.html"), **page}

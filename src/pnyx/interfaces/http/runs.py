@@ -44,7 +44,11 @@ async def start(
     A request with the same `Idempotency-Key` returns the same run.
     """
     service = service_of(request)
-    spec = await service.resolve(body.to_request(), owner_of(request))
+    asked, owner = body.to_request(), owner_of(request)
+    if body.follows is None:
+        spec = await service.resolve(asked, owner)
+    else:
+        spec = await service.resolve_next(asked, owner, body.follows)
     run_id = await service.submit(spec, None if idempotency_key is None else f"http/{idempotency_key}")
     return await _reply(request, service, run_id, body)
 
@@ -117,6 +121,22 @@ async def feedback(request: Request, run_id: str, body: Feedback) -> Response:
     service, owner = service_of(request), owner_of(request)
     row, judged = await service.feedback(run_id, body.result, body.answer, owner)
     return Exact(feedback_document(row.id, judged))
+
+
+@ROUTER.delete("/{run_id}/feedback", response_model=ResultBody)
+async def withdraw_feedback(request: Request, run_id: str) -> Response:
+    """Delete the feedback on a run; nothing learns from it any more."""
+    row = await service_of(request).withdraw_feedback(run_id, owner_of(request))
+    return await read(request, row.id)
+
+
+@ROUTER.get("/{run_id}/conversation", response_model=list[ListedRun])
+async def conversation(request: Request, run_id: str) -> Response:
+    """List the turns of the conversation of a run, oldest first; the run alone if it has none."""
+    service, owner = service_of(request), owner_of(request)
+    row = await service.find(run_id, owner)
+    turns = await service.turns(row.id, owner) if row.conversation else [await service.read(row.id, owner)]
+    return Exact([{**turn.document, "created_at": turn.row.created_at} for turn in turns])
 
 
 @ROUTER.get("/{run_id}/export", response_model=Exported, responses=EXPORTS)

@@ -10,6 +10,8 @@ from ..json_body import Body
 from ..schemas import ResultBody, ResumeOptions, RunBody
 
 __all__ = [
+    "Calibration",
+    "Costs",
     "Defaults",
     "Exported",
     "Feedback",
@@ -38,6 +40,9 @@ class Wait(Body):
 
 class StartRun(Wait, RunBody):
     """A run to start, and how to wait for it."""
+
+    follows: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """The id of a run: the question is the next turn after it, and seats read the earlier turns."""
 
 
 class Resume(Wait, ResumeOptions):
@@ -157,6 +162,45 @@ class Overview(BaseModel):
     costs: list[PhaseCost]
 
 
+class CostRow(BaseModel):
+    """The calls of a group: a model, protocol, provider or day, by whichever the request asks for.
+
+    cost_usd: null if a part of it is unknown; known_usd: the known part.
+    """
+
+    name: str
+    runs: int
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    known_usd: float
+    unpriced_calls: int
+
+
+class Costs(BaseModel):
+    """What the runs of the key cost since a day (UTC): in all, by group, and by day."""
+
+    since: str
+    total: CostRow
+    rows: list[CostRow]
+    days: list[CostRow]
+
+
+class Calibration(BaseModel):
+    """What feedback says of support and confidence, as `pnyx calibration --json`.
+
+    protocols: name -> n, right, ece, brier, bins of its outcomes, and of each panel. models: learned weights.
+    """
+
+    n: int
+    partial: int
+    needed: int
+    protocols: dict[str, dict[str, Any]]
+    models: dict[str, Any]
+
+
 class Exported(BaseModel):
     """A run with all its events."""
 
@@ -172,12 +216,22 @@ class Health(BaseModel):
     runs: int
 
 
+class ModelRow(BaseModel):
+    """A model for a panel. Prices: USD per million tokens. missing: what it lacks, null if it is ready."""
+
+    model: str
+    input_price: float | None
+    output_price: float | None
+    context: int | None
+    missing: str | None
+
+
 class Defaults(BaseModel):
     """The defaults of a request. missing: why there is no panel, if `seats` is empty.
 
     options: the configured ones, by protocol. budget_usd: also the most that a request can set. models: names
     for a panel, the configured ones first; other models of a known provider work too. panels: the saved ones,
-    by name.
+    by name. catalogue: these models and those of providers without a key, with prices and windows.
     """
 
     protocol: str
@@ -185,6 +239,7 @@ class Defaults(BaseModel):
     seats: tuple[str, ...]
     missing: str | None
     models: tuple[str, ...]
+    catalogue: list[ModelRow]
     panels: dict[str, dict[str, Any]]
     options: dict[str, dict[str, Any]]
     budget_usd: float | None

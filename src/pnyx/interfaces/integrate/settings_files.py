@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,15 @@ def merged(assistant: Assistant, text: str, entry: Any) -> str:
             f"it has a server {SERVER!r} with {key}; remove that entry or rename it, and try again"
         )
     path = (*assistant.place, SERVER)
-    try:
-        return _put_toml(text, path, entry) if assistant.format == "toml" else jsonc.put(text, path, entry)
-    except (jsonc.JsoncError, TOMLKitError) as exc:
-        raise UsageError(f"it cannot be read: {exc}") from None
+    wanted = _with(_value(assistant, text), path, entry)
+    for put in (_append_toml, _put_toml) if assistant.format == "toml" else (jsonc.put,):
+        try:
+            after = put(text, path, entry)
+            if _value(assistant, after) == wanted:
+                return after
+        except (jsonc.JsoncError, TOMLKitError, tomllib.TOMLDecodeError):
+            continue
+    raise UsageError("the entry cannot be added without a change of something else; add it by hand")
 
 
 def has_entry(assistant: Assistant, text: str) -> bool:
@@ -117,10 +123,14 @@ def _back_up(path: Path) -> Path | None:
     return copy
 
 
+def _value(assistant: Assistant, text: str) -> Any:
+    return tomllib.loads(text) if assistant.format == "toml" else jsonc.parse(text)
+
+
 def _entry(assistant: Assistant, text: str) -> Any:
     try:
-        value = tomlkit.parse(text).unwrap() if assistant.format == "toml" else jsonc.parse(text)
-    except (jsonc.JsoncError, TOMLKitError) as exc:
+        value = _value(assistant, text)
+    except (jsonc.JsoncError, tomllib.TOMLDecodeError) as exc:
         raise UsageError(f"it cannot be read: {exc}") from None
     for key in (*assistant.place, SERVER):
         if not isinstance(value, Mapping):
@@ -129,6 +139,25 @@ def _entry(assistant: Assistant, text: str) -> Any:
             return None
         value = value[key]
     return value
+
+
+def _with(old: Any, path: Sequence[str], value: Any) -> Any:
+    """Return a document with `value` at `path`; tables on both sides are merged."""
+    if path:
+        return {**old, path[0]: _with(old.get(path[0], {}), path[1:], value)}
+    if not (isinstance(old, Mapping) and isinstance(value, Mapping)):
+        return value
+    return {**old, **{key: _with(old.get(key), (), part) for key, part in value.items()}}
+
+
+def _append_toml(text: str, path: Sequence[str], value: Any) -> str:
+    """Add a table at the end, which changes nothing before it."""
+    document = value
+    for key in reversed(path):
+        document = {key: document}
+    newline = "\r\n" if "\r\n" in text else "\n"
+    head = f"{text.rstrip()}{newline * 2}" if text.strip() else ""
+    return head + tomlkit.dumps(document).replace("\n", newline)
 
 
 def _put_toml(text: str, path: Sequence[str], value: Any) -> str:

@@ -10,11 +10,17 @@ from ...config.stored_keys import ENVIRONMENT
 from ...core.models import Seat
 from ...core.protocol import Protocol
 from ...protocols.call_bounds import call_bounds
-from ...providers.catalogue import STRONG, parse_seats
+from ...providers.catalogue import STRONG, Catalogue, ModelInfo, parse_seats
 from ...providers.embedded.weights_table import KNOWN
 from ...providers.installed import key_variables
 
-__all__ = ["calls_with_three_seats", "describe_protocol", "models_by_name", "models_with_keys"]
+__all__ = [
+    "calls_with_three_seats",
+    "describe_models",
+    "describe_protocol",
+    "models_by_name",
+    "models_with_keys",
+]
 
 
 def describe_protocol(protocol: Protocol) -> dict[str, Any]:
@@ -56,6 +62,34 @@ def models_by_name(settings: Settings, local: Set[str]) -> tuple[str, ...]:
     """Models for a panel, such as "openai:gpt-4o", configured ones first. local: installed ones."""
     refs = [*parse_seats(settings.panel.seats), *settings.models, *models_with_keys(settings)]
     return tuple(dict.fromkeys((*refs, *(f"embedded:{name}" for name in (*KNOWN, *sorted(local))))))
+
+
+def describe_models(settings: Settings, local: Set[str]) -> list[dict[str, Any]]:
+    """What a person needs to choose a model: name, USD per million tokens, window, and whether it is ready.
+
+    missing: what it lacks ("its key" or "its file"), None if it can be asked. The strong models of known
+    providers are listed without a key too. Unknown is None.
+    """
+    catalogue = Catalogue(settings)
+    others = (f"{kind}:{model}" for kind, models in STRONG.items() for model in models)
+    infos = [catalogue.describe(ref) for ref in dict.fromkeys((*models_by_name(settings, local), *others))]
+    return [
+        {
+            "model": info.ref,
+            "input_price": info.price and info.price.input,
+            "output_price": info.price and info.price.output,
+            "context": info.context,
+            "missing": _missing(info, settings, local),
+        }
+        for info in infos
+    ]
+
+
+def _missing(info: ModelInfo, settings: Settings, local: Set[str]) -> str | None:
+    if info.kind == "embedded":
+        return None if info.model in local else "its file"
+    variables = key_variables(settings.provider(info.provider))
+    return None if not variables or any(map(ENVIRONMENT.get, variables)) else "its key"
 
 
 def models_with_keys(settings: Settings) -> Iterator[str]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...core.decision import AGREEMENT_KNOWN, UNDECIDED
 from ...core.models import money
+from ...core.regex import regex
 from .certainty import agreement
 from .transcript import quantity, seconds
 
 __all__ = ["headline", "stop_message", "usage_line"]
+
+
+_HEAD = regex(r".*? needed(?=: | \()", re.DOTALL)
+"""The message of a lost quorum, before its reasons."""
 
 
 def headline(result: Mapping[str, Any]) -> str:
@@ -30,10 +36,16 @@ def headline(result: Mapping[str, Any]) -> str:
     return f"{status} after {rounds}{converged}{cut}"
 
 
-def stop_message(result: Mapping[str, Any]) -> str:
-    """Why there is no decision and what to do: "paused: Budget too small: …. Resume with: pnyx resume …"."""
+def stop_message(result: Mapping[str, Any], told: Collection[str] = ()) -> str:
+    """Why there is no decision and what to do: "paused: Budget too small: …. Resume with: pnyx resume …".
+
+    told: reasons that the reader has just read, which are not repeated.
+    """
     status, reason = result["status"], result["stop_reason"]
     message = str(result["detail"].get("message") or "")
+    reasons = {drop["reason"] for drop in result.get("dropped", ()) if drop["reason"] in message}
+    if reasons and reasons <= set(told) and (head := _HEAD.match(message)):
+        message = head[0]
     if status == "paused" and reason != "budget" and "pnyx resume" not in message:
         message += f". Resume with: pnyx resume {result['run_id']}"
     if not message or reason == status:

@@ -77,7 +77,7 @@ def _panel(stated: Sequence[Statement], labels: Sequence[str]) -> dict[str, list
     for kind, verb, none in KINDS:
         last = {one.seat: one for one in stated if one.kind == kind}
         groups: dict[str, list[str]] = {}
-        for label in labels:
+        for label in sorted(labels):
             if label in last:
                 groups.setdefault(last[label].group, []).append(label)
         for position, seats in sorted(groups.items(), key=lambda group: -len(group[1])):
@@ -89,7 +89,7 @@ def _panel(stated: Sequence[Statement], labels: Sequence[str]) -> dict[str, list
             elif len(last) > 1:
                 found["only"].append(f"Only {seats[0]} {words.replace(verb, verb + 's', 1)}.")
         if len(last) > 1:
-            found["differ"] += [f"{label} {none}." for label in labels if label not in last]
+            found["differ"] += [f"{label} {none}." for label in sorted(labels) if label not in last]
     return found
 
 

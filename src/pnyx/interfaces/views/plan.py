@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.files import file_tokens
-from ...core.models import NUSD, Seat
+from ...core.models import NUSD, Seat, money
 from ...core.text import estimate_tokens
 from ...protocols.call_bounds import call_bounds
 from ...run.expectation import expect
 from ...run.spec import Spec
 
-__all__ = ["Plan", "as_json", "plan"]
+__all__ = ["Plan", "as_json", "plan", "price_words"]
 
 TEMPLATE_TOKENS = 1000
 """More tokens than any of our prompts has without its material."""
@@ -23,7 +23,8 @@ class Plan:
     """The least and the most calls, and the most tokens and USD, if no seat fails; None: unknown.
 
     The most includes one repair of every verdict. Retries and calls to substitutes of a failed seat come on
-    top. expected_usd: what a usual run costs, see `run.expectation`.
+    top. expected_usd: what a usual run costs, see `run.expectation`, or earlier ones of the same protocol
+    and panel did.
     """
 
     calls: tuple[int, int] | None
@@ -33,13 +34,26 @@ class Plan:
     expected_usd: float | None = None
 
 
-def plan(spec: Spec) -> Plan:
+def plan(spec: Spec, factor: float | None = None) -> Plan:
     """Bounds for a run: every call is as long as its window allows, at the price of the most expensive seat.
 
-    With tools, a call may take several turns, and only the context window bounds their results.
+    With tools, a call may take several turns, and only the context window bounds their results. factor: what
+    earlier runs cost as a share of what is expected, see `RunRecords.cost_factor`.
     """
-    usual = expect(spec)
-    return replace(_bounds(spec), expected_usd=None if usual is None else usual.cost / NUSD)
+    usual, bounds = expect(spec), _bounds(spec)
+    if usual is None:
+        return bounds
+    expected = usual.total(0, 0, factor) / NUSD
+    return replace(bounds, expected_usd=min(expected, bounds.cost_usd or expected))
+
+
+def price_words(bounds: Plan) -> str:
+    """What a run costs, in words: "about $0.03, at most $1.36"."""
+    if bounds.cost_usd == 0:
+        return "nothing"
+    parts = [] if bounds.expected_usd is None else [f"about {money(bounds.expected_usd)}"]
+    parts += [] if bounds.cost_usd is None else [f"at most {money(bounds.cost_usd)}"]
+    return ", ".join(parts) or "an unknown amount"
 
 
 def _bounds(spec: Spec) -> Plan:

@@ -116,7 +116,8 @@ class SeatState:
 class Transcript:
     """The state of a run after the events so far.
 
-    tools: the entry of every tool call, in order. result: the result object once the run ended or paused.
+    tools: the entry of every tool call, in order. tally: the last count of votes. result: the result object
+    once the run ended or paused.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -130,6 +131,7 @@ class Transcript:
     seats: dict[str, SeatState] = field(default_factory=dict)
     summary: Summary = field(default_factory=Summary)
     tools: list[Entry] = field(default_factory=list)
+    tally: VoteTallied | None = None
     result: Mapping[str, Any] | None = None
 
     def add(self, event: Event) -> Entry | None:
@@ -163,6 +165,7 @@ class Transcript:
                 self.result = event.result
             case ToolCalled() | VoteTallied() | Budget():
                 entry = self._other_entry(event)
+                self.tally = event if isinstance(event, VoteTallied) else self.tally
                 if entry.kind == "tool":
                     self.tools.append(entry)
                 return entry

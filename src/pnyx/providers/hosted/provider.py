@@ -181,7 +181,7 @@ _IMPORTING = threading.Lock()
 
 def _load(dialect: Dialect, base_url: str, api_key: str | None) -> RequestBuilder:
     try:
-        need(dialect.extra, "a request that is more than text")
+        need(dialect.extra, "a request that is more than plain text")
     except MissingExtra as exc:
         raise ProviderError("unavailable", str(exc)) from None
     with _IMPORTING, paused_collection():

@@ -15,6 +15,7 @@ from ...service import RunService
 from ...views.files import summary_words
 from ..files import FileFlags, note_files, piped, read_flags
 from ..options import to_request
+from ..records import require_database
 from ..terminal.follow import follow
 from ..terminal.output import Output
 from .artifacts import artifact_writer
@@ -47,7 +48,7 @@ def ask(
         # Imported for dry runs only.
         from .dry_run import print_plan
 
-        print_plan(output, spec)
+        print_plan(output, settings, spec)
         return 0
 
     note_files(output, spec)
@@ -69,6 +70,7 @@ def resume(
     require_consensus: bool,
 ) -> int:
     settings = open_settings()
+    require_database(settings)
 
     async def start(service: RunService) -> RunHandle:
         handle = await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)

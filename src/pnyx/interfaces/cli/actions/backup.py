@@ -24,7 +24,9 @@ def backup(file: Path) -> int:
 
 def restore(file: Path, with_keys: bool) -> int:
     output = streams()
-    rows = with_records(open_settings(), lambda stored: stored.restore(file, with_keys=with_keys))
+    rows = with_records(
+        open_settings(), lambda stored: stored.restore(file, with_keys=with_keys), create=True
+    )
     output.note(f"{_describe(rows)} restored")
     if names := keys_in(file):
         listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")

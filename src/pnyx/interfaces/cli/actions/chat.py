@@ -43,7 +43,9 @@ from .runs import clip_end, show
 __all__ = ["chat"]
 
 RECALLED = 10
-"""Turns that are listed when a conversation is continued."""
+"""Turns that are listed when a conversation is continued, and other conversations in a list."""
+RECENT = 200
+"""Runs among which other conversations are looked for."""
 
 
 def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
@@ -272,6 +274,20 @@ class Session:
         # On a thread, because `show` runs its own event loop.
         await asyncio.to_thread(show, run_id, self.output.verbose, self.output.plain, False)
 
+    async def list_turns(self, _: str) -> None:
+        await self._refresh()
+        rows: list[tuple[str, str, str]]
+        rows = [(str(n), turn.result.status, turn.result.question) for n, turn in enumerate(self.turns, 1)]
+        names = dict[str, str]()
+        for record in await self.service.list_runs(limit=RECENT, owner=LOCAL):
+            if (name := record.row.conversation) and name != self.name:
+                names[name] = record.result.question
+        rows += [(name, "pnyx chat --resume", question) for name, question in list(names.items())[:RECALLED]]
+        if not rows:
+            raise UsageError("there is no turn yet, and no other conversation")
+        err = self.output.err
+        err.lines(clip_end(line, err.width) for line in columns(rows))
+
     async def save(self, argument: str) -> None:
         name = argument.removesuffix("!").strip()
         if not name:
@@ -322,6 +338,7 @@ COMMANDS = {
     "url": Command("URL", "give a page of the web to the next questions", Session.url),
     "files": Command("[clear]", "list the files of the next questions; or drop them", Session.list_files),
     "show": Command("[N]", "print the full transcript of turn N, or of the last turn", Session.show),
+    "list": Command("", "list the turns, and other conversations to resume", Session.list_turns),
     "save": Command("FILE[!]", "save the conversation as Markdown; ! overwrites a file", Session.save),
     "help": Command("", "list these commands", Session.help),
     "exit": Command("", "end the conversation, like Ctrl-D", Session.exit),

@@ -22,7 +22,8 @@ from ....core.answers.extract import final_answer
 from ....core.answers.grouping import find_group, group_answers
 from ....core.events import CallFinished, CallStarted, Event, Token
 from ....core.tally import plurality
-from ....errors import ProviderError
+from ....errors import MissingExtra, ProviderError
+from ....extras import need
 from ....providers.registry import Providers
 from ....run.request import RunRequest
 from ....run.resolve import resolve
@@ -89,8 +90,10 @@ def demo(output: Output, seed: int | None) -> int:
     asked = read_question()
     code = DEGRADED
     try:
+        # Before half a gigabyte is downloaded for nothing.
+        need("embedded", "the first part of the demo")
         pull_model(output, asked.model)
-    except ProviderError as exc:
+    except (MissingExtra, ProviderError) as exc:
         output.error(f"{exc}\nThe first part of the demo is skipped.")
     else:
         code = asyncio.run(ask(output, asked, seed))
@@ -284,8 +287,9 @@ def _next_steps(output: Output) -> None:
     out.lines(
         paragraph(
             out,
-            "A debate of three seats, at most $1 with --budget 1. With keys of several makers "
-            "(ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY), each has a seat.",
+            "A debate of three seats; --budget 1 keeps it under $1. With keys of several makers "
+            "(ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY) and their extras (docs/install.md), each "
+            "has a seat.",
         )
     )
 

@@ -22,6 +22,7 @@ from ...open_settings import open_settings
 from ...render.terminal import safe, wrap
 from ...run_records import RunRecords
 from ...views.transcript import quantity
+from ..records import missing_database
 from ..terminal.output import Output, Stream
 from ..terminal.plain import WIDE
 
@@ -99,10 +100,16 @@ async def _examine() -> tuple[list[Finding], bool]:
     enough = len(usable) >= protocol.quorum
     fix = "" if enough else "fix the seats that fail above, or choose others in [panel] seats"
     findings.append(Finding("panel", enough, f"{seats}; {protocol.name} requires {protocol.quorum}", fix))
-    return findings, enough and findings[1].ok is True
+    return findings, enough and findings[1].ok is not False
 
 
 async def _database(settings: Settings) -> Finding:
+    if (missing := missing_database(settings)) is not None:
+        where = settings.origin("storage", "url")
+        found = f"{missing} does not exist yet: the first question creates it"
+        if where == "default":
+            return Finding("database", True, found)
+        return Finding("database", None, found, f"check the name, which {where} sets")
     try:
         async with RunRecords.open(settings) as stored:
             return Finding("database", True, stored.database_name)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....config.schema import Settings
 from ....core.models import Seat, money
 from ....run.spec import Spec
 from ...render.terminal import columns, flat
 from ...views.files import file_words
-from ...views.plan import Plan, as_json, plan
+from ...views.plan import Plan, as_json, plan, price_words
+from ..records import missing_database, with_records
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
 
 __all__ = ["print_plan"]
 
 
-def print_plan(output: Output, spec: Spec) -> None:
+def print_plan(output: Output, settings: Settings, spec: Spec) -> None:
     """Print the plan on stdout, as text or as one JSON object, on one line for --jsonl."""
-    bounds = plan(spec)
+    bounds = plan(spec, _factor(settings, spec))
     if output.form != "text":
         write = output.json_line if output.form == "jsonl" else output.json
         write(as_json(spec, bounds))
@@ -36,6 +38,12 @@ def print_plan(output: Output, spec: Spec) -> None:
         out.lines(paragraph(out, f"file {file_words(row)}, at most {row['tokens']:,} tokens"))
     out.lines(columns(_bounds(spec, bounds), width=out.width))
     out.line("nothing was sent or stored")
+
+
+def _factor(settings: Settings, spec: Spec) -> float | None:
+    if missing_database(settings) is not None:
+        return None  # `pnyx ask` creates it
+    return with_records(settings, lambda stored: stored.cost_factor(spec))
 
 
 def _row(seat: Seat, role: str) -> list[str]:
@@ -59,7 +67,4 @@ def _cost(spec: Spec, bounds: Plan) -> str:
     if bounds.cost_usd is None:
         return "unknown: a price, the number of calls, or the context window of a model with tools is unknown"
     cap = "" if spec.budget_usd is None else f"; the run pauses before it costs {money(spec.budget_usd)}"
-    if bounds.cost_usd == 0:
-        return f"nothing{cap}"
-    usual = "" if bounds.expected_usd is None else f", about {money(bounds.expected_usd)} is expected"
-    return f"at most {money(bounds.cost_usd)}{usual}{cap}"
+    return f"{price_words(bounds)}{cap}"

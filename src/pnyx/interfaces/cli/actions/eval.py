@@ -175,6 +175,7 @@ def _measure(
     *,
     models: Sequence[str],
     arms: Sequence[str],
+    baselines: Sequence[str],
     samples: bool,
     seed: int,
     limit: int | None,
@@ -187,7 +188,10 @@ def _measure(
     if len(panel) < 2 or len(set(panel)) < len(panel):
         raise UsageError("an evaluation requires two or more different models; name each once with -m")
     names = arms or dict.fromkeys((DEFAULT_ARM, settings.run.protocol))
-    compared = [*([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
+    alone = parse_seats(dict.fromkeys(baselines), settings)
+    if joined := [ref for ref in alone if ref in panel]:
+        raise UsageError(f"{joined[0]} is on the panel: name it with -m or with --baseline, not with both")
+    compared = [*map(single_arm, alone), *([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = find_items(dataset, seed=seed, limit=limit)
     if dry_run:
         return _dry_run(output, settings, dataset, panel, compared, items, limit, options["judge"])

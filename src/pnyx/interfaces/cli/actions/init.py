@@ -25,7 +25,7 @@ from ....providers.installed import KINDS, configure, is_usable, key_variables, 
 from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ...open_settings import open_settings
-from ...views.plan import plan
+from ...views.plan import plan, price_words
 from ..styles import STYLES
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
@@ -217,11 +217,7 @@ def _print_panel(output: Output, settings: Settings, first: FirstSettings) -> No
     for seat in spec.seats:
         err.lines(paragraph(err, f"  {seat_facts(seat)}"))
     output.note(f"  protocol {spec.protocol}: {spec.protocol_def.summary}")
-    if bounds.cost_usd == 0:
-        output.note("  a question is free")
-    elif bounds.expected_usd is not None:
-        most = "" if bounds.cost_usd is None else f", at most {money(bounds.cost_usd)}"
-        output.note(f"  a question costs about {money(bounds.expected_usd)}{most}")
+    output.note(f"  a question costs {price_words(bounds)}")
     if first.unpriced:
         named = ", ".join(first.unpriced)
         output.note(f"  the price of {named} is unknown: no budget is set until the file has it", "yellow")

@@ -26,7 +26,7 @@ from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
 from ...views.records import Record, SearchResults
 from ...views.transcript import Transcript
-from ..records import with_records
+from ..records import require_database, with_records
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 
@@ -73,7 +73,8 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
     right: tuple[int, ...] = (4, 5)
     if stream.width is not None and stream.width < NARROW:
         # Without room for the question, nobody recognises a run.
-        rows, right = [[*row[:3], row[-1]] for row in rows], ()
+        rows = [[row[0], row[1][5:] if row[1][0] == "2" else row[1], row[2], row[-1]] for row in rows]
+        right = ()
     for i, line in enumerate(columns(rows, right=right)):
         yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
 
@@ -194,7 +195,8 @@ def _panel(record: Record, stream: Stream) -> Iterator[str]:
             yield from wrap(flat(line), stream.width or WIDE, INDENT)
 
 
-def export(run_id: str, form: str, out: str | None) -> int:
+def export(run_id: str, form: str | None, out: str | None) -> int:
+    form = form or _format_of(out)
     settings = open_settings()
     record = with_records(settings, lambda stored: stored.read(run_id))
     redact = Providers(settings).redact
@@ -217,6 +219,16 @@ def export(run_id: str, form: str, out: str | None) -> int:
     return 0
 
 
+def _format_of(out: str | None) -> str:
+    """The format that the name of a file ends with. Raises `UsageError`."""
+    ends = {".json": "json", ".md": "md", ".markdown": "md", ".html": "html", ".htm": "html"}
+    form = ends.get(Path(out or "").suffix.lower())
+    if form is None:
+        known = ", ".join(dict.fromkeys(ends.values()))
+        raise UsageError(f"which format? Pass --format json, md, html or folder, or --out FILE.EXT ({known})")
+    return form
+
+
 def _folder(record: Record, redact: Redact, root: Path) -> int:
     folder = Folder(root, redact, live_events(record))
     folder.claim(record.row.id)
@@ -229,6 +241,7 @@ def _folder(record: Record, redact: Redact, root: Path) -> int:
 
 def cancel(run_id: str) -> int:
     settings = open_settings()
+    require_database(settings)
 
     async def end() -> Record:
         async with RunService.open(settings) as service:

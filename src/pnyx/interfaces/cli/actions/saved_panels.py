@@ -14,7 +14,7 @@ from ....run.resolve import resolve
 from ....run.spec import Spec
 from ...open_settings import open_settings
 from ...render.terminal import clip, columns
-from ...views.plan import plan
+from ...views.plan import plan, price_words
 from ..terminal.output import streams
 from ..terminal.plain import paragraph
 
@@ -112,9 +112,7 @@ def _facts(panel: _Panel) -> Iterator[tuple[str, str]]:
     if saved.effort is not None:
         yield "effort", saved.effort
     if spec is not None:
-        bounds = plan(spec)
-        most = "" if not bounds.cost_usd else f", at most {money(bounds.cost_usd)}"
-        yield "a question", f"{panel.price}{most}"
+        yield "a question", price_words(plan(spec))
         yield "budget", "none" if spec.budget_usd is None else f"{money(spec.budget_usd)} for a run"
 
 

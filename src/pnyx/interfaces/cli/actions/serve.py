@@ -58,7 +58,7 @@ def serve(
 def _make_key(output: Output, settings: Settings, name: str) -> int:
     check_name(name)
     key = new_key()
-    with_records(settings, lambda stored: stored.add_key(name, hash_key(key)))
+    with_records(settings, lambda stored: stored.add_key(name, hash_key(key)), create=True)
     output.out.line(key)
     output.note(
         f"this is {name}'s API key. Copy it now: only its hash is stored, so it cannot be shown again"

@@ -34,6 +34,13 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="Also compare with the best model, sampled for the same cost as the panel.",
 )
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    metavar="REF",
+    help="A model to compare with that joins no panel. Repeatable.",
+)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
 @click.option(
     "--seed",

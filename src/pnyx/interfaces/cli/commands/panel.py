@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..options import json_option
+from ..options import complete, json_option
 
 __all__ = ["panel"]
 
@@ -32,7 +32,7 @@ def list_(as_json: bool) -> int:
 
 
 @panel.command()
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=complete("complete_panels"))
 @json_option
 def show(name: str, as_json: bool) -> int:
     """Print the saved panel NAME: its seats, its options, and what a question costs."""

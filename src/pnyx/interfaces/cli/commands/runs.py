@@ -85,7 +85,9 @@ def show(**options: Any) -> int:
 
 @click.command()
 @run_id
-@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="The format to write.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="The format. Default: by the end of --out."
+)
 @click.option(
     "--out",
     type=click.Path(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,16 +12,17 @@ from ....config.file_lock import lock_file
 from ....config.schema import Settings
 from ....core.decision import UNDECIDED
 from ....core.events import Event, RunFinished, Token, to_json
-from ....core.models import Seat
+from ....core.models import Seat, money
 from ....errors import Halted, Interrupted, OutOfBudget, UsageError
 from ....providers.embedded.weights_table import KNOWN
+from ....providers.installed import address
 from ....run.batch import Batch
 from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
 from ...render.terminal import ClosedPipe
 from ...service import RunService
 from ...views.outcome import headline, stop_message
-from ...views.transcript import Transcript
+from ...views.plan import plan, price_words
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
 
@@ -99,8 +100,11 @@ async def follow_run(
     async with _progress(output) as progress:
         with _Stop(progress, on_signal) as stop:
             handle = await start(service)
+            progress.cap_usd = handle.spec.budget_usd
             for note in handle.notes:
                 progress.note(f"note: {note}")
+            if not handle.past:
+                await _note_price(service, handle, output)
             stop.target(handle)
             try:
                 await _show(handle, progress, watch)
@@ -111,8 +115,19 @@ async def follow_run(
                     watch(event)
             result = await handle.result()
     if not output.out.broken:
-        _print(output, result, progress.view, answer_text)
+        _print(output, result, progress, answer_text, _silent_hosts(service.settings, result))
     return handle
+
+
+async def _note_price(service: RunService, handle: RunHandle, output: Output) -> None:
+    """Say what the run is expected to cost, and what at most, before its first call."""
+    spec = handle.spec
+    bounds = plan(spec, await service.cost_factor(spec))
+    if bounds.cost_usd == 0:
+        return
+    cap = "" if spec.budget_usd is None else f"; it pauses before it costs {money(spec.budget_usd)}"
+    if bounds.cost_usd is not None or bounds.expected_usd is not None:
+        output.note(f"expected cost: {price_words(bounds)}{cap}", "dim")
 
 
 async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
@@ -126,7 +141,22 @@ async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
         progress.add(event, shown=event.seq is not None and event.seq <= last_shown)
 
 
-def _print(output: Output, result: Result, view: Transcript, answer_text: AnswerText | None) -> None:
+def _silent_hosts(settings: Settings, result: Result) -> dict[str, str]:
+    """Provider -> address, of the seats that were dropped in a run without an answer."""
+    if result.status != "failed":
+        return {}
+    names = dict.fromkeys(drop["model"].partition(":")[0] for drop in result.dropped)
+    return {name: url for name in names if (url := address(settings, name))}
+
+
+def _print(
+    output: Output,
+    result: Result,
+    progress: Progress,
+    answer_text: AnswerText | None,
+    hosts: Mapping[str, str],
+) -> None:
+    view = progress.view
     shown = result.answer if answer_text is None else answer_text(result)
     document = result.to_json()
     if output.form == "json":
@@ -137,9 +167,11 @@ def _print(output: Output, result: Result, view: Transcript, answer_text: Answer
         output.out.lines(answer_lines(output.out, shown) if shown else ())
         output.note()
     if result.status in UNDECIDED:
-        output.error(stop_message(document))
+        output.error(stop_message(document, () if output.quiet else progress.explained))
     if not output.quiet:
         output.err.lines(end_lines(output.err, document, view.tools))
+        for name, url in hosts.items():
+            output.note(f"{name} is at {url} (its base_url). Check hosts, keys and models with: pnyx doctor")
         output.note(f"run {result.run_id} · pnyx show {result.run_id}", "dim")
 
 

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ....core.models import money
-from ...render.terminal import columns, flat
+from ...render.terminal import clip, columns, flat
 from ...views.transcript import SeatState, quantity, seat_name, seconds
 from .output import Output
 from .plain import Progress
@@ -20,6 +20,11 @@ from .plain import Progress
 __all__ = ["LiveProgress"]
 
 FRAME_S = 0.125
+NARROW = 90
+"""Columns below which the table of seats leaves out the provider and the tokens, to keep the cost."""
+SHORT_NAME = 22
+BAR, MOST_ANSWERS = 20, 5
+"""Columns of the longest bar, and rows, of the table of votes."""
 STATES = {
     "waiting": ("·", "dim"),
     "asked": ("…", "cyan"),
@@ -76,27 +81,52 @@ class LiveProgress(Progress):
         frame = Text(no_wrap=True, overflow="ellipsis", end="")
         if self.view.result is None and self.view.seats:
             frame.append_text(self._head())
-            for line in self._seats():
+            for line in (*self._seats(), *self._votes()):
                 frame.append("\n").append_text(line)
         return frame
 
     def _head(self) -> Text:
-        usage = self.view.summary.usage
-        took = time.monotonic() - self._began
-        parts = [self.view.now or "starting", quantity(usage["calls"], "call"), money(usage["cost_usd"])]
-        head = Text(" · ".join([*parts, seconds(took)]), "bold")
-        return head.append(f"  {flat(self.view.question)[:200]}", "not bold dim")
+        """Round, phase, cost and time, then who speaks, or the question if there is room."""
+        usage, view = self.view.summary.usage, self.view
+        spent = money(usage["cost_usd"])
+        cost = spent if self.cap_usd is None else f"{spent} of {money(self.cap_usd)}"
+        took = seconds(time.monotonic() - self._began)
+        rounds = view.options.get("rounds")
+        where = view.now or "starting"
+        if isinstance(rounds, int) and view.round:
+            where = where.replace(f"Round {view.round}", f"Round {view.round} of {rounds}")
+        head = Text(" · ".join([where, cost, took]), "bold")
+        speaking = [seat.label for seat in view.seats.values() if seat.state in ("asked", "writing")]
+        names = ", ".join(label.removeprefix("Participant ") for label in speaking)
+        rest = [f"speaking: {names}"] if names else []
+        rest += [quantity(usage["calls"], "call"), flat(view.question)[:200]]
+        # On a narrow screen, who speaks has a line of its own.
+        between = "\n  " if self._console.size[0] < NARROW else " · "
+        return head.append(f"{between}{' · '.join(rest)}", "not bold dim")
 
     def _seats(self) -> Iterator[Text]:
         seats = list(self.view.seats.values())
-        lines = columns(map(_row, seats), right=(2, 3, 4))
         width, height = self._console.size
+        narrow = width < NARROW
+        lines = columns((_row(seat, narrow) for seat in seats), right=(2, 3) if narrow else (2, 3, 4))
         roomy = 2 * len(seats) < height - 2
         for seat, line in zip(seats, lines, strict=True):
             sign, look = STATES[seat.state]
             yield Text.assemble((f"{sign} ", look), line)
             if roomy and seat.state == "writing":
                 yield Text(f"    {_newest(seat.tail, width - 6)}", "dim")
+
+    def _votes(self) -> Iterator[Text]:
+        """The last count of votes as a table with bars."""
+        tally = self.view.tally
+        counts = sorted((tally.tally if tally else {}).items(), key=lambda one: -one[1])[:MOST_ANSWERS]
+        if tally is None or not counts:
+            return
+        yield Text(f"votes: {flat(tally.rule)}", "dim")
+        most = max(count for _, count in counts) or 1
+        rows = [(clip(answer, self._console.size[0] // 3), f"{count:g}") for answer, count in counts]
+        for line, (_, count) in zip(columns(rows, right=(1,)), counts, strict=True):
+            yield Text.assemble(f"  {line}  ", ("█" * max(round(BAR * count / most), 0), "cyan"))
 
 
 def _newest(text: str, width: int) -> str:
@@ -108,14 +138,14 @@ def _newest(text: str, width: int) -> str:
     return f"… {cut.partition(' ')[2] or cut}"
 
 
-def _row(seat: SeatState) -> tuple[str, ...]:
+def _row(seat: SeatState, narrow: bool) -> tuple[str, ...]:
+    """A seat: who, phase, tokens, cost, time. narrow: without the provider and the tokens."""
+    name = seat_name(seat.label, seat.model)
+    if narrow:
+        model = seat.model.rpartition(":")[2].rpartition("/")[2]
+        name = f"{seat.label.removeprefix('Participant ')} {clip(model, SHORT_NAME)}"
     if not seat.calls:
-        return (seat_name(seat.label, seat.model), *[""] * 4)
+        return (name, *[""] * (3 if narrow else 4))
     busy = seat.busy_s + (0.0 if seat.since is None else time.monotonic() - seat.since)
-    return (
-        seat_name(seat.label, seat.model),
-        seat.phase,
-        f"{seat.output_tokens + seat.arriving:,} tokens",
-        money(seat.cost_usd),
-        seconds(busy),
-    )
+    tokens = () if narrow else (f"{seat.output_tokens + seat.arriving:,} tokens",)
+    return (name, seat.phase, *tokens, money(seat.cost_usd), seconds(busy))

@@ -23,13 +23,17 @@ WIDE = 1_000_000
 
 
 class Progress:
-    """Prints events as lines on stderr; the base of the live view."""
+    """Prints events as lines on stderr; the base of the live view. cap_usd: of the run.
+
+    explained: reasons of failures so far.
+    """
 
     def __init__(self, output: Output) -> None:
         self.output = output
         self.view = Transcript()
+        self.cap_usd: float | None = None
         self._started = False
-        self._explained: set[str] = set()
+        self.explained: set[str] = set()
 
     async def __aenter__(self) -> Progress:
         return self
@@ -56,8 +60,8 @@ class Progress:
         if self.output.verbose or entry.kind not in ("retry", "dropped"):
             return False
         reason = entry.text.removeprefix("dropped: ")
-        known = reason in self._explained
-        self._explained.add(reason)
+        known = reason in self.explained
+        self.explained.add(reason)
         return known
 
     def say(self, *lines: str) -> None:
@@ -82,7 +86,12 @@ def entry_lines(stream: Stream, entry: Entry, *, whole: bool, reasoning: bool = 
     facts = " · ".join(entry.facts)
     look = LOOKS.get(entry.kind, ("bold",))
     if entry.kind in ("reply", "tool"):
-        yield stream.paint(flat(entry.title), *look) + stream.paint(safe(facts and f"  {facts}"), "dim")
+        title = flat(entry.title)
+        if len(title) + 2 + len(facts) <= (stream.width or WIDE):
+            yield stream.paint(title, *look) + stream.paint(safe(facts and f"  {facts}"), "dim")
+        else:
+            yield from paragraph(stream, title, *look)
+            yield from paragraph(stream, facts, "dim")
         text = safe(entry.text) if whole else excerpt(entry.text)
         yield from wrap(text.strip("\n"), stream.width or WIDE, INDENT)
     else:
@@ -102,8 +111,14 @@ def paragraph(stream: Stream, text: str, *styles: str) -> Iterator[str]:
 
 
 def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
-    """The full answer, wrapped between words on a terminal."""
-    return wrap(safe(answer).strip("\n"), stream.width or WIDE)
+    """The full answer: rendered on a terminal that shows styles, wrapped between words on any other."""
+    if stream.painted and stream.width is not None:
+        # Only a terminal requires rich.
+        from ...render.terminal_markdown import render_markdown
+
+        yield from render_markdown(answer.strip("\n"), stream.width)
+    else:
+        yield from wrap(safe(answer).strip("\n"), stream.width or WIDE)
 
 
 def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:

@@ -18,6 +18,7 @@ from .chat_tools import calls_in, legacy_tools, tools_of, written
 from .conversation import Conversation, Turn, refuse
 from .exchange import Delta, Exchange, Step, Steps
 from .parts import (
+    MOST_TURNS,
     Lenient,
     MostTokens,
     Names,
@@ -82,7 +83,7 @@ class Completion(_Common):
     and `footer`.
     """
 
-    messages: Annotated[list[Message], Field(min_length=1, max_length=1000, fail_fast=True)]
+    messages: Annotated[list[Message], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
     max_completion_tokens: MostTokens | None = None
     reasoning_effort: str | None = None
     logprobs: bool | None = None

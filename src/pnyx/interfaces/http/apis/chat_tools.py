@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ....core.tool_calls import ANY, NONE
+from ....core.tool_calls import ANY, AUTO, NONE
 from .conversation import refuse
 from .tools import Call, Choice, Tool, Tools, chosen_name, custom, each, function, mode_of
 
@@ -21,7 +21,7 @@ def tools_of(
     parallel: bool | None,
 ) -> Tools | None:
     """The tools of a request, None without any. Raises `RefusedError`."""
-    if not tools and choice in (None, "auto", NONE):
+    if not tools and choice in (None, AUTO, NONE):
         return None
     return Tools.of(each(tools, _read), _choice(choice), parallel)
 
@@ -35,7 +35,7 @@ def legacy_tools(
     if isinstance(choice, Mapping):
         wanted = Choice(ANY, (chosen_name(choice, param),))
     else:
-        wanted = Choice(mode_of(choice or "auto", param))
+        wanted = Choice(mode_of(choice or AUTO, param))
     return Tools.of(found, wanted, False, param)
 
 
@@ -76,7 +76,7 @@ def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:
 
 def _choice(choice: object) -> Choice:
     if not isinstance(choice, Mapping):
-        return Choice(mode_of(choice or "auto", CHOICE))
+        return Choice(mode_of(choice or AUTO, CHOICE))
     kind = choice.get("type")
     if kind == ALLOWED:
         allowed = choice.get(ALLOWED, choice)

@@ -15,12 +15,12 @@ from starlette.responses import Response
 
 from ....core.regex import regex
 from ....core.text import estimate_tokens
-from ....core.tool_calls import ANY
+from ....core.tool_calls import ANY, AUTO, NONE
 from ..errors import Exact
 from .answer import Answer, cut
 from .conversation import Conversation, Turn, refuse
 from .exchange import Delta, Exchange, Step, Steps
-from .parts import Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
+from .parts import MOST_TURNS, Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
 from .tools import Choice, Tool, Tools, builtin, chosen_name, each, function
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
@@ -28,7 +28,7 @@ __all__ = ["ROUTER", "CountTokens", "Messages"]
 ROUTER = APIRouter(prefix="/v1/messages", tags=["completions"])
 STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 """How an answer ended -> Anthropic's word for it, if it has another one."""
-MODES = {"auto": "auto", "none": "none", "any": ANY, "tool": ANY}
+MODES = {AUTO: AUTO, NONE: NONE, "any": ANY, "tool": ANY}
 """Anthropic's choices of tools -> those of a request."""
 ARGUMENTS = 400
 """About how many characters of a call's arguments are sent at once."""
@@ -64,7 +64,7 @@ class CountTokens(Lenient):
     """A request whose tokens are counted."""
 
     model: Annotated[str, Field(min_length=1, max_length=400)]
-    messages: Annotated[list[_Message], Field(min_length=1, max_length=1000, fail_fast=True)]
+    messages: Annotated[list[_Message], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
     system: Parts = None
     tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
     tool_choice: Mapping[str, Any] | None = None
@@ -117,10 +117,10 @@ class Messages(CountTokens):
 
 def _tools(tools: Iterable[Mapping[str, Any]] | None, choice: Mapping[str, Any]) -> Tools | None:
     """The tools of a request, None without any. Raises `RefusedError`."""
-    kind = choice.get("type", "auto")
+    kind = choice.get("type", AUTO)
     if kind not in MODES:
         raise refuse("tool_choice.type", f"must be auto, any, none or tool, not {str(kind)[:40]!r}")
-    if not tools and kind in ("auto", "none"):
+    if not tools and kind in (AUTO, NONE):
         return None
     names = (chosen_name(choice, "tool_choice.name"),) if kind == "tool" else ()
     parallel = False if choice.get("disable_parallel_tool_use") is True else None

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .conversation import Turn, joined, refuse
 
 __all__ = [
+    "MOST_TURNS",
     "Lenient",
     "MostTokens",
     "Names",
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 LONGEST = 4 << 20
+MOST_TURNS = 10_000
+"""Messages or items of a conversation; an agent adds two or three with each step."""
 TEXTS = ("text", "input_text", "output_text")
 SILENT = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text", "item_reference")
 """Parts that say nothing to others: what an assistant thought."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ....core.tool_calls import ANY
+from ....core.tool_calls import ANY, AUTO, NONE
 from .chat_tools import allowed_tools
 from .tools import Choice, Tool, Tools, builtin, chosen_name, custom, each, function, mode_of
 
@@ -36,7 +36,7 @@ def tools_of(
                 if not isinstance(one, Tool) or one.name not in known:
                     found.append(one)
                     known |= {one.name} if isinstance(one, Tool) else set()
-    if not found and choice in (None, "auto", "none"):
+    if not found and choice in (None, AUTO, NONE):
         return None
     return Tools.of(found, _choice(choice), parallel)
 
@@ -63,7 +63,7 @@ def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:
 
 def _choice(choice: object) -> Choice:
     if not isinstance(choice, Mapping):
-        return Choice(mode_of(choice or "auto", "tool_choice"))
+        return Choice(mode_of(choice or AUTO, "tool_choice"))
     kind = choice.get("type")
     if kind == "allowed_tools":
         return allowed_tools(choice, "tool_choice")

@@ -26,7 +26,7 @@ from ..streaming import run_headers
 from .answer import Answer
 from .conversation import Conversation, Turn, joined, refuse
 from .exchange import Exchange
-from .parts import Lenient, MostTokens, Names, answer_schema, call_text, result_turn, turn
+from .parts import MOST_TURNS, Lenient, MostTokens, Names, answer_schema, call_text, result_turn, turn
 from .response_items import PREFIX, body_of, events, failed_events
 from .response_tools import tools_of
 from .tools import Tools
@@ -46,7 +46,7 @@ class CreateResponse(Lenient):
     model: Annotated[str, Field(min_length=1, max_length=400)]
     input: (
         Annotated[str, Field(max_length=4 << 20)]
-        | Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1000, fail_fast=True)]
+        | Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
     )
     instructions: Annotated[str, Field(max_length=4 << 20)] | None = None
     previous_response_id: Annotated[str, Field(max_length=100)] | None = None

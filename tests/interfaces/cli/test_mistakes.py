@@ -1,0 +1,173 @@
+"""Mistakes as a person makes them: the message says what to type instead."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx import protocols
+from pnyx.interfaces.cli import COMMANDS
+from tests.interfaces.shell import pnyx
+from tests.support.scripted import ScriptedHost
+
+NAMES = sorted(name for section in COMMANDS.values() for name in section)
+
+
+def swapped(name: str, place: int) -> str:
+    """The name with two neighbouring letters in the wrong order."""
+    return name[:place] + name[place + 1] + name[place] + name[place + 2 :]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["rnus", "--limit", "3"], "no command 'rnus'; did you mean: pnyx runs --limit 3 (see"),
+        (["shwo", "abc"], "did you mean: pnyx show abc"),
+        (["what", "is", "best"], "to ask a question: pnyx ask 'what is best'"),
+        (["Why is the sky blue?"], "to ask a question: pnyx ask 'Why is the sky blue?'"),
+        (["frobnicate"], "the commands are ask, chat, "),
+        (["config", "shwo"], "Did you mean 'show'?"),
+        (["ask", "what is", "best of all"], "quote it as one argument, such as 'what is best of all'"),
+        (["ask", "Why?", "-p", "votng"], "no protocol 'votng'; did you mean voting?"),
+        (["ask", "Why?", "--bugdet", "1"], "no option --bugdet; did you mean --budget? (see pnyx ask"),
+        (["ask", "Why?", "--modl", "x"], "no option --modl; did you mean --model?"),
+        (["ask", "Why?", "-m", "gpt-4o"], "not 'gpt-4o'; did you mean openai:gpt-4o?"),
+        (["ask", "Why?", "-m", "gpt-4o*3"], "did you mean openai:gpt-4o?"),
+        (["ask", "Why?", "-m", "openai/gpt-4o"], "did you mean openai:gpt-4o?"),
+        (["ask", "Why?", "-m", "claude-opus-5-5"], "did you mean anthropic:claude-opus-5-5?"),
+        (["ask", "Why?", "-m", "gemini-4-argn"], "did you mean google:gemini-4-argon?"),
+        (["ask", "Why?", "-m", "alpah"], "did you mean lab:alpha?"),
+        (["ask", "Why?", "-m", "lab"], "name a model of it, such as lab:MODEL"),
+        (["ask", "Why?", "-m", "fast"], "fast is a saved panel: use -P fast"),
+        (["ask", "Why?", "-m", "llama3"], "such as openai:MODEL or ollama:llama3"),
+        (["ask", "Why?", "-m", "opnai:gpt-4o"], "no provider 'opnai'; did you mean openai?"),
+        (["ask", "Why?", "-P", "fats"], "no saved panel 'fats'; did you mean fast?"),
+        (
+            ["ask", "Why?", "-m", "openai:gpt-4o*3"],
+            "export OPENAI_API_KEY=YOUR_KEY (or store it: pnyx keys set OPENAI_API_KEY)",
+        ),
+        (["show", "abc"], "no run 'abc'; `pnyx runs` lists them"),
+    ],
+)
+def test_a_mistake_is_one_line_with_what_to_type(
+    lab: ScriptedHost, tmp_path: Path, args: list[str], message: str
+) -> None:
+    with (tmp_path / "lab.toml").open("a") as settings:
+        settings.write('[panels.fast]\nseats = ["lab:beta*3"]\n')
+    done = pnyx(*args)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert lab.log == []
+
+
+@given(st.sampled_from([name for name in NAMES if len(name) > 3]), st.data())
+def test_two_letters_in_the_wrong_order_suggest_the_command(name: str, data: st.DataObject) -> None:
+    typed = swapped(name, data.draw(st.integers(0, len(name) - 2)))
+    if typed not in NAMES:
+        assert f"did you mean: pnyx {name}" in pnyx(typed).err
+
+
+@given(st.sampled_from(sorted(protocols.names())), st.data())
+def test_two_letters_in_the_wrong_order_suggest_the_protocol(name: str, data: st.DataObject) -> None:
+    typed = swapped(name, data.draw(st.integers(0, len(name) - 2)))
+    if typed not in protocols.names():
+        with pytest.raises(Exception, match=f"did you mean {name}"):
+            protocols.get(typed)
+
+
+def test_an_unquoted_question_is_asked(lab: ScriptedHost) -> None:
+    lab.on("*", text="Forty-two.\nFinal answer: 42")
+    assert pnyx("ask", "-p", "single", "what", "is", "best", "--json").json["question"] == "what is best"
+
+
+READING = [
+    *(["runs"], ["recall", "x"], ["status", "x"], ["show", "x"], ["export", "x", "--format", "md"]),
+    *(["cost"], ["calibration"], ["cancel", "x"], ["resume", "x"], ["backup", "copy"]),
+    ["feedback", "x", "--result", "success"],
+]
+
+
+@pytest.mark.parametrize("args", READING, ids=lambda args: args[0])
+def test_a_mistyped_database_is_named_and_not_created(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str]
+) -> None:
+    (tmp_path / "runs.db").touch()
+    monkeypatch.setenv("PNYX_DATABASE", str(tmp_path / "rnus.db"))
+    done = pnyx(*args)
+    assert (done.code, done.out) == (2, "")
+    assert (
+        f"there is no database {tmp_path / 'rnus.db'} (named by $PNYX_DATABASE); there are: runs.db"
+        in done.err
+    )
+    assert sorted(path.name for path in tmp_path.glob("*.db*")) == ["runs.db"]
+
+
+@pytest.mark.parametrize("args", [*READING, ["doctor"], ["keys", "list"]], ids=lambda args: args[0])
+def test_before_the_first_question_nothing_is_created(lab: ScriptedHost, home: Path, args: list[str]) -> None:
+    if args[0] in ("resume", "cancel", "backup"):
+        pytest.skip("they open the database for writing")
+    done = pnyx(*args)
+    assert done.code in (0, 2)
+    assert list(home.rglob("*.db*")) == []
+    if args == ["runs"]:
+        assert done.err == "no runs yet\n"
+
+
+def test_a_host_that_is_down_is_explained_once_with_its_address_and_the_doctor(
+    lab: ScriptedHost, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+    settings = tmp_path / "lab.toml"
+    settings.write_text(settings.read_text().replace(lab.openai, url).replace("retries = 0", "retries = 2"))
+    done = pnyx("ask", "-p", "voting", "Why?")
+    assert done.code == 3
+    assert done.err.count("connection refused: is its server running?") == 1
+    assert f"lab is at {url} (its base_url). Check hosts, keys and models with: pnyx doctor" in done.err
+    quiet = pnyx("ask", "-q", "-p", "voting", "Why?")
+    assert quiet.err.count("connection refused: is its server running?") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "words"),
+    [
+        (404, "The model `alpha` does not exist", "HTTP 404: The model `alpha` does not exist"),
+        (404, "Not Found", "check base_url"),
+        (401, "Incorrect API key", "HTTP 401: Incorrect API key"),
+    ],
+)
+def test_what_a_host_refuses_leads_to_the_doctor(
+    lab: ScriptedHost, status: int, message: str, words: str
+) -> None:
+    lab.on("*", status=status, message=message)
+    done = pnyx("ask", "-p", "voting", "Why?")
+    assert done.code == 3
+    assert done.err.count(words) == 1
+    assert done.err.count("pnyx doctor") == 1
+
+
+def test_a_budget_that_is_too_small_says_what_the_call_may_cost_and_what_to_type(lab: ScriptedHost) -> None:
+    done = pnyx("ask", "Why?", "--budget", "0.00001")
+    assert done.code == 4
+    assert "the next call may cost up to $0.0" in done.err
+    assert "and $0.00001 is left" in done.err
+    assert "Resume with: pnyx resume " in done.err
+    assert "--budget 0.0" in done.err
+
+
+def test_the_cost_is_said_before_the_run_and_learned_from_runs(lab: ScriptedHost) -> None:
+    lab.on("*", text="It is so.\nFinal answer: 42")
+    first = pnyx("ask", "-p", "voting", "Why?", "--json")
+    said = first.err.splitlines()[0]
+    assert said.startswith("expected cost: about $0.0")
+    assert ", at most $0." in said
+    cost = first.json["usage"]["cost_usd"]
+    before = pnyx("ask", "-p", "moa", "Why?", "--dry-run", "--json").json
+    plan = pnyx("ask", "-p", "voting", "Why?", "--dry-run", "--json").json
+    assert plan["expected_usd"] == pytest.approx(cost, rel=0.01)
+    assert before["expected_usd"] < before["at_most"]["cost_usd"]

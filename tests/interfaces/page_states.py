@@ -1,0 +1,310 @@
+"""The states of the page, each reached as a person would: for screenshots and for checks of every one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.interfaces.council_runs import member
+from tests.support.browsing import Serve, Tab
+from tests.support.script import Request
+from tests.support.scripted import ScriptedHost
+
+__all__ = ["QUESTION", "STATES", "Scene"]
+
+QUESTION = "Should a two-person startup self-host PostgreSQL?"
+PROPOSAL = """**Use a managed database** until someone is paid to operate one.
+
+1. Backups, failover and upgrades are about *{n} hours a month* of work that brings in no customer.
+2. A managed instance costs `$60` to `$120` a month: less than one of those hours.
+3. Keep the way out open: plain PostgreSQL, no extensions of the provider's own, a nightly `pg_dump`.
+
+| | managed | self-hosted |
+|---|--:|--:|
+| per month | $90 | $25 + 4 h |
+| recovery, tested | yes | if you do it |
+
+Final answer: no"""
+FLAW = (
+    "The hours are an average of quiet months. The cost that matters is the **one night** on which a "
+    "disk fills, and that one is not in the table. Say what a restore takes, and who does it while the "
+    "other one sleeps.\n\nFinal answer: no"
+)
+OTHER = """A single small server with continuous archiving gives the same recovery for a third of the price.
+
+- WAL archiving to object storage is an afternoon of work.
+- Restores can be rehearsed by a timer every Sunday.
+
+What is compared is a tested service with an *untested* one: that is not the choice at hand.
+
+Final answer: yes"""
+FORMULAS = r"""The mean of $n$ independent errors is $\bar\varepsilon = \frac1n\sum_{i=1}^n \varepsilon_i$, so
+
+$$\operatorname{Var}(\bar\varepsilon) = \frac{\sigma^2}{n}, \qquad
+P(\text{wrong}) = \sum_{k > n/2} \binom{n}{k} p^k (1-p)^{n-k}.$$
+
+That is cheap: three votes cost $5 instead of $15 for the large model.
+
+```python
+from math import comb
+
+def wrong(n: int, p: float) -> float:  # a majority of n is wrong
+    return sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n // 2 + 1, n + 1))
+```
+
+- [x] independent errors
+- [ ] the same training data"""
+
+
+@dataclass
+class Scene:
+    """A signed-in tab on a server whose models are scripted."""
+
+    tab: Tab
+    server: Serve
+    host: ScriptedHost
+
+    @property
+    def page(self) -> Page:
+        return self.tab.page
+
+    def panel(self) -> None:
+        """The models answer: two say no, one says yes."""
+        first = len(self.host.requests("alpha")) + 1
+        self.host.on("alpha", text=lambda r: PROPOSAL.format(n="four" if r.call == first else "five"))
+        self.host.on("beta", text=FLAW)
+        self.host.on("gamma", text=OTHER)
+
+    def ask(self, protocol: str, question: str = QUESTION) -> str:
+        self.page.goto(f"{self.server.url}/#/")
+        return self.tab.ask(question, protocol)
+
+    def decided(self, protocol: str, question: str = QUESTION) -> str:
+        run = self.ask(protocol, question)
+        expect(self.tab.verdict).to_be_visible()
+        expect(self.page.locator(".glance")).to_be_visible()
+        return run
+
+    def block(self, pattern: str) -> None:
+        """Let requests of the page to these addresses fail."""
+        self.tab.expected += ["net::ERR_", "status of"]
+        self.page.route(pattern, lambda route: route.abort())
+
+
+def signin(scene: Scene) -> None:
+    scene.page.evaluate("sessionStorage.clear()")
+    scene.page.goto("about:blank")
+    scene.page.goto(scene.server.url)
+    scene.page.get_by_label("Your key").wait_for()
+
+
+def key_refused(scene: Scene) -> None:
+    signin(scene)
+    scene.tab.expected.append("status of 401")
+    scene.page.get_by_label("Your key").fill("pnyx_wrong")
+    scene.page.get_by_label("Your key").press("Enter")
+    scene.page.get_by_role("alert").wait_for()
+
+
+def ask(scene: Scene) -> None:
+    scene.page.goto(f"{scene.server.url}/#/")
+    scene.tab.question.fill(QUESTION)
+    scene.page.locator(".estimate", has_text="call").wait_for()
+
+
+def ask_options(scene: Scene) -> None:
+    ask(scene)
+    scene.page.get_by_text("Limits and options").click()
+
+
+def ask_without_models(scene: Scene) -> None:
+    def empty(route: Route) -> None:
+        settings = route.fetch().json()
+        missing = (
+            "no model is on this machine, and no provider's key is set; run: pnyx models pull smollm2-135m"
+        )
+        settings |= {"seats": [], "models": [], "catalogue": [], "missing": missing}
+        route.fulfill(body=json.dumps(settings), content_type="application/json")
+
+    scene.page.route("**/v1/settings", empty)
+    scene.page.goto(f"{scene.server.url}/#/")
+    scene.page.reload()
+    scene.page.get_by_text("No model is ready").wait_for()
+
+
+def ask_refused(scene: Scene) -> None:
+    ask(scene)
+    scene.block("**/v1/runs")
+    scene.page.get_by_role("button", name="Ask the panel").click()
+    scene.page.get_by_role("alert").wait_for()
+
+
+def runs_empty(scene: Scene) -> None:
+    scene.page.goto(f"{scene.server.url}/#/runs")
+    scene.page.get_by_label("Search questions and answers").fill("nothing has these words xyzzy")
+    scene.page.get_by_text("No run matches").wait_for()
+
+
+def runs(scene: Scene) -> None:
+    scene.panel()
+    scene.decided("voting")
+    scene.page.goto(f"{scene.server.url}/#/runs")
+    scene.page.locator(".list li").first.wait_for()
+
+
+def live(scene: Scene) -> None:
+    scene.panel()
+    scene.host.on("beta", text=FLAW, drip=(300, 0.6))
+    scene.host.on("gamma", text=OTHER, drip=(400, 0.6))
+    scene.ask("consensus")
+    scene.page.locator(".turn.writing").first.wait_for()
+    scene.page.wait_for_timeout(400)
+
+
+def consensus(scene: Scene) -> None:
+    scene.panel()
+    scene.decided("consensus")
+
+
+def revision(scene: Scene) -> None:
+    consensus(scene)
+    scene.page.get_by_role("button", name="Changes since propose").click()
+    scene.page.locator(".diff").scroll_into_view_if_needed()
+
+
+def council(scene: Scene) -> None:
+    def reply(request: Request) -> str:
+        text = member(request)
+        if text.endswith(" draft."):
+            return f"{text}\n\n{PROPOSAL.format(n='four' if 'first' in text else 'five')}"
+        return text
+
+    scene.host.on("*", text=reply)
+    scene.decided("council")
+    scene.page.get_by_text("Cost, tokens and time").click()
+
+
+def tie(scene: Scene) -> None:
+    for model, answer in (("alpha", "no"), ("beta", "yes"), ("gamma", "it depends")):
+        scene.host.on(
+            model, text=f"I have weighed it, and this is what the numbers say.\n\nFinal answer: {answer}"
+        )
+    scene.decided("deliberate")
+
+
+def formulas(scene: Scene) -> None:
+    scene.host.on("*", text=FORMULAS)
+    scene.decided("single", "How much do three votes help?")
+    scene.page.locator(".katex-display").first.wait_for()
+
+
+def degraded(scene: Scene) -> None:
+    scene.panel()
+    scene.host.on("gamma", status=400, message="the model is overloaded")
+    scene.decided("voting")
+
+
+def failed(scene: Scene) -> None:
+    scene.host.on("*", status=401, message="this key has been revoked")
+    scene.ask("voting")
+    scene.page.get_by_role("heading", name="Failed").wait_for()
+
+
+def paused(scene: Scene) -> None:
+    scene.panel()
+    scene.page.goto(f"{scene.server.url}/#/")
+    scene.page.get_by_text("Limits and options").click()
+    scene.page.get_by_label("Budget").fill("0.0045")
+    scene.tab.ask(QUESTION, "consensus")
+    scene.page.get_by_role("heading", name="Paused").wait_for()
+
+
+def cancelled(scene: Scene) -> None:
+    live(scene)
+    scene.page.get_by_role("button", name="Cancel").click()
+    scene.page.get_by_role("heading", name="Cancelled").wait_for()
+
+
+def connection_lost(scene: Scene) -> None:
+    """The stream of a run ends in its middle, and the server does not answer again."""
+    scene.panel()
+    run = scene.decided("consensus")
+    whole = scene.server.raw(f"/v1/runs/{run}/events").decode()
+    half = whole[: whole.rindex("event: call_finished")]
+    scene.block(f"**/v1/runs/{run}/**")
+    scene.page.route(
+        "**/events?*",
+        lambda route: route.fulfill(body=half, content_type="text/event-stream"),
+        times=1,
+    )
+    scene.page.reload()
+    scene.page.get_by_text("Reconnecting").wait_for()
+
+
+def server_gone(scene: Scene) -> None:
+    scene.block("**/v1/**")
+    scene.page.reload()
+    scene.page.get_by_role("alert").wait_for()
+
+
+def compare(scene: Scene) -> None:
+    scene.panel()
+    runs = [scene.decided(protocol) for protocol in ("voting", "consensus")]
+    scene.page.goto(f"{scene.server.url}/#/compare/{','.join(runs)}")
+    scene.page.locator(".side").wait_for()
+
+
+def further_question(scene: Scene) -> None:
+    scene.panel()
+    scene.decided("voting")
+    scene.page.get_by_label("Ask a further question").fill("And with five people?")
+    scene.page.get_by_role("button", name="Ask", exact=True).click()
+    scene.page.get_by_role("navigation", name="Turns of this conversation").wait_for()
+    expect(scene.tab.verdict).to_be_visible()
+
+
+def costs(scene: Scene) -> None:
+    runs(scene)
+    scene.page.get_by_role("link", name="Costs").click()
+    scene.page.locator(".bars").wait_for()
+
+
+def calibration(scene: Scene) -> None:
+    scene.panel()
+    scene.decided("voting")
+    scene.page.get_by_role("button", name="Right", exact=True).click()
+    scene.page.get_by_text("Saved: success").wait_for()
+    scene.page.get_by_role("link", name="Calibration").click()
+    scene.page.locator(".diagram").first.wait_for()
+
+
+def runs_marked(scene: Scene) -> None:
+    runs(scene)
+    scene.page.get_by_role("checkbox").first.check()
+    scene.page.get_by_role("group", name="Marked runs").wait_for()
+
+
+def model_list(scene: Scene) -> None:
+    ask(scene)
+    scene.page.get_by_label("Add a model").fill("a")
+    scene.page.get_by_role("listbox", name="Models").wait_for()
+
+
+def missing(scene: Scene) -> None:
+    scene.tab.expected.append("status of 404")
+    scene.page.goto(f"{scene.server.url}/#/runs/nothing")
+    scene.page.get_by_role("alert").wait_for()
+
+
+STATES: dict[str, Callable[[Scene], None]] = {
+    state.__name__.replace("_", "-"): state
+    for state in (
+        *(signin, key_refused, ask, ask_options, ask_without_models, ask_refused),
+        *(live, consensus, revision, council, tie, formulas),
+        *(degraded, failed, paused, cancelled, connection_lost, server_gone, missing),
+        *(runs_empty, runs, runs_marked, compare, further_question, costs, calibration, model_list),
+    )
+}

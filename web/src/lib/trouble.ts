@@ -1,0 +1,65 @@
+/** What went wrong, in words for a page: what happened and what to do here, without commands of a terminal. */
+import type { Result } from "./events.ts";
+
+const COMMAND = /(?:^|[\s`(])pnyx [a-z]|\bmake [a-z]+|--[a-z]/;
+
+/** `message` without the clauses that name a command, and with a full stop. */
+export function withoutCommands(message: string): string {
+  const clauses = message.split(/(?<=[.;])\s+/);
+  const kept = clauses.filter((clause) => !COMMAND.test(clause)).map((clause) => clause.replace(/[.;,]$/, ""));
+  const text = kept.join(". ").trim();
+  return text && (/[.!?…]$/.test(text) ? text : `${text}.`);
+}
+
+const BY_TYPE: Record<string, string> = {
+  not_found: "There is no such run here. It may belong to another key, or have been deleted.",
+  full: "The server is running as many questions as it allows. Try again in a moment.",
+  unavailable: "The server cannot do this at the moment. Nothing is lost; try again in a moment.",
+  store_error: "The server cannot reach its database. Nothing is lost; try again in a moment.",
+  internal_error: "The server met an error of its own, and has written it to its log. What was recorded is safe.",
+};
+
+/** The words for an error of the server. type: its code; message: its words for programs and terminals. */
+export function errorWords(type: string, message: string): string {
+  return BY_TYPE[type] ?? (withoutCommands(message) || "The server refused this.");
+}
+
+export interface Outage {
+  reason: string;
+  seats: { seat: string; model: string }[];
+}
+
+/** The dropped seats by reason, each reason once. */
+export function outages(dropped: Result["dropped"]): Outage[] {
+  const found = new Map<string, Outage>();
+  for (const { seat, model, reason } of dropped) {
+    const words = withoutCommands(reason) || "It could not be asked.";
+    const outage = found.get(words) ?? { reason: words, seats: [] };
+    outage.seats.push({ seat, model });
+    found.set(words, outage);
+  }
+  return [...found.values()];
+}
+
+/** How many seats answered, and how many were needed for a decision. */
+export function quorumWords(result: Result): string {
+  const message = String(result.detail["message"] ?? "");
+  const [, answered, of, needed] = /(\d+) of (\d+) answered, (\d+) needed/.exec(message) ?? [];
+  return answered ? `${answered} of ${of} seats answered, and ${needed} ${needed === "1" ? "is" : "are"} needed.` : "Too few seats answered for a decision.";
+}
+
+/** What the person can do about a run that failed. */
+export function advice(result: Result): string {
+  if (result.stop_reason === "no_quorum" || result.dropped.length) {
+    return "Check the host, its address and the key in the server's settings, or choose other models. " +
+      "Trying again keeps every reply that was recorded, and does not pay for it again.";
+  }
+  return "Trying again keeps every reply that was recorded, and does not pay for it again.";
+}
+
+/** A budget with which a paused run has room for several more calls: a round number of USD. */
+export function suggestedBudget(cap: number | null, spent: number | null, next: number | null): number {
+  const least = Math.max(2 * (cap ?? 0), (spent ?? 0) + 4 * (next ?? 0), 0.01);
+  const unit = 10 ** Math.floor(Math.log10(least));
+  return Number((Math.ceil((least / unit) * 2 - 1e-9) / 2 * unit).toPrecision(3));
+}
