@@ -107,3 +107,28 @@ async def test_a_prefix_of_no_id_finds_nothing(full: Database, prefix: str) -> N
     for work in (store.find, store.conversation):
         with pytest.raises(NotFound):
             await full.read(partial(work, prefix=prefix))
+
+
+async def test_pages_of_the_list_are_the_list(full: Database) -> None:
+    # Many runs of a batch begin in the same moment.
+    same = text("UPDATE runs SET created_at = substr(created_at, 1, 15)")
+    await full.write(lambda c: c.execute(same).rowcount)
+    whole = await full.read(partial(store.listing, limit=90, owner="local"))
+    assert len({row.created_at for row in whole}) < len(whole)
+    paged: list[store.RunRow] = []
+    while len(paged) < len(whole):
+        after = (paged[-1].created_at, paged[-1].id) if paged else None
+        paged += await full.read(partial(store.listing, limit=7, owner="local", after=after))
+    assert [row.id for row in paged[:90]] == [row.id for row in whole]
+    start = whole[0].id[:2]
+    found = await full.read(partial(store.listing, limit=MANY, owner="local", prefix=start))
+    assert sorted(row.id for row in found) == sorted(
+        name(n) for n in range(MANY) if n % 10 and name(n).startswith(start)
+    )
+
+
+@pytest.mark.parametrize("more", [{"after": ("2026-01-01T001500", name(7))}, {"prefix": name(7)[:3]}])
+async def test_a_page_of_an_owners_runs_uses_an_index(full: Database, more: dict[str, Any]) -> None:
+    (plan,) = await full.read(lambda c: plans(c, partial(store.listing, owner="local", limit=26, **more)))
+    assert "Seq Scan" not in plan, plan
+    assert "SCAN runs'" not in plan, plan

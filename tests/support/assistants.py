@@ -25,6 +25,7 @@ from mcp_types import (
 from pnyx.interfaces.mcp.connection import Connection
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.service import RunService
+from tests.support.browsing import Serve
 from tests.support.serving import SERVER_KEY, ServerHandle
 
 __all__ = ["HELLO", "Elicited", "Era", "ProgressLog", "over_http", "over_lines", "over_stdio", "text_of"]
@@ -115,7 +116,7 @@ async def _connected(service: RunService) -> AsyncIterator[tuple[Any, Any]]:
 
 @asynccontextmanager
 async def over_http(
-    server: ServerHandle, key: str = SERVER_KEY, mode: Era = "auto", **options: Any
+    server: ServerHandle | Serve, key: str = SERVER_KEY, mode: Era = "auto", **options: Any
 ) -> AsyncIterator[Client]:
     """Open a client of a server. options: of the client."""
     async with httpx2.AsyncClient(

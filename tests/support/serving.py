@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -53,13 +53,15 @@ class ServerHandle:
 
 
 @asynccontextmanager
-async def open_server(**serve: Any) -> AsyncIterator[ServerHandle]:
-    """Open a server with the current settings. serve: values of its table `[serve]`."""
+async def open_server(
+    wrap: Callable[[Any], Any] = lambda app: app, **serve: Any
+) -> AsyncIterator[ServerHandle]:
+    """Open a server with the current settings. serve: values of its table `[serve]`. wrap: around its app."""
     opened: asyncio.Future[ServerHandle] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
     async def hold() -> None:
-        async with _open_server(serve) as server:
+        async with _open_server(serve, wrap) as server:
             opened.set_result(server)
             await over.wait()
 
@@ -76,14 +78,16 @@ async def open_server(**serve: Any) -> AsyncIterator[ServerHandle]:
 
 
 @asynccontextmanager
-async def _open_server(serve: dict[str, Any]) -> AsyncIterator[ServerHandle]:
+async def _open_server(serve: dict[str, Any], wrap: Callable[[Any], Any]) -> AsyncIterator[ServerHandle]:
     settings = open_settings({"serve": {**serve, "port": 0}})
     async with (
         RunService.open(settings) as service,
         open_app(service, Keys(service, SERVER_KEY).owner) as app,
     ):
         assert isinstance(app.inner, FastAPI)
-        config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        config = uvicorn.Config(
+            wrap(app), http="h11", ws="none", lifespan="off", log_config=None, access_log=False
+        )
         server = _Quiet(config)
         with listen(settings) as listener:
             task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -57,6 +57,13 @@ class RunRecords:
         """Raise `StoreError` if the database does not answer."""
         await self._database.read(lambda connection: None)
 
+    async def damage(self) -> str:
+        """The first fault in the file of an SQLite database; empty without one, and for PostgreSQL.
+
+        Reads the whole file. Raises `StoreError` if it cannot be read.
+        """
+        return await self._database.read(copying.damage)
+
     async def find(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """The row of a run. Raises `NotFound`."""
         return await self._database.read(partial(store.find, prefix=prefix, owner=owner))

@@ -24,8 +24,12 @@ def this_worker() -> str:
 
 
 def is_alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool:
-    """Return whether `worker` is presumed alive: its lease is valid and, on this host, its process exists."""
-    if worker is None or heartbeat_at is None or now - heartbeat_at > LEASE_S:
+    """Return whether `worker` is presumed alive: its lease is valid and, on this host, its process exists.
+
+    A heartbeat of the far future is none: a clock was wrong, and waiting for it could take years.
+    If its process lives all the same, its writes are refused once another process has taken the run.
+    """
+    if worker is None or heartbeat_at is None or abs(now - heartbeat_at) > LEASE_S:
         return False
     host, pid, start = worker.removeprefix(WORKER).rsplit(":", 2)
     if host != socket.gethostname():

@@ -21,7 +21,7 @@ from . import search
 from .engine import Database
 from .schema import keys, metadata, runs, writers
 
-__all__ = ["backup", "keys_in", "restore"]
+__all__ = ["backup", "damage", "keys_in", "restore"]
 
 TABLES = tuple(table for table in metadata.sorted_tables if table is not writers)
 """The tables of a backup: all except the marks of processes, which mean nothing in another database."""
@@ -115,6 +115,14 @@ def keys_in(file: Path) -> tuple[str, ...]:
     with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
         return tuple(str(name) for (name,) in connection.execute("SELECT name FROM keys ORDER BY name"))
     return ()
+
+
+def damage(connection: Connection) -> str:
+    """The first fault in the pages of an SQLite file; empty without one, and for other databases."""
+    if connection.dialect.name != "sqlite":
+        return ""
+    found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+    return "" if found == "ok" else found.partition("\n")[0]
 
 
 class _File:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.clients
 FOLDER = BUILD / "agents"
 PACKAGES = ("@anthropic-ai/claude-code", "@openai/codex", "opencode-ai", "@continuedev/cli")
 LIMIT_S = 200
+VOTING = "Your task: answer the question"
 MODELS = """
 [serve.models."coder"]
 protocol = "voting"
@@ -186,3 +188,8 @@ def test_an_agent_finishes_a_task(agent: str, bench: Bench, report_client: Repor
     assert DONE in done.stdout
     assert RIGHT in (bench.project / "sums.py").read_text()
     assert bench.steps() == steps
+    # A host reads from its cache all that a seat has read in the step before.
+    votes = [one.text for one in bench.host.requests("gamma") if VOTING in one.text]
+    assert len(votes) == len(steps)
+    for before, after in pairwise(votes):
+        assert after.startswith(before[: before.index(VOTING)])

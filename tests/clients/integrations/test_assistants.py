@@ -23,6 +23,16 @@ ASK: dict[str, object] = {"question": "What is 6 * 7?", "protocol": "voting", "b
 NODE = str(ASSISTANTS.interpreter)
 
 
+def anthropic(desk: Desk) -> dict[str, str]:
+    """Lets Claude Code use a model of the scripted host."""
+    return {
+        "ANTHROPIC_BASE_URL": desk.host.anthropic,
+        "ANTHROPIC_API_KEY": "sk-x",
+        "ANTHROPIC_MODEL": "assistant",
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL": "small",
+    }
+
+
 def test_claude_code_asks_the_panel_with_the_plugins_command(
     desk: Desk, claude: str, report_client: ReportClient
 ) -> None:
@@ -37,12 +47,7 @@ def test_claude_code_asks_the_panel_with_the_plugins_command(
     wait: tuple[str, dict[str, object]] = ("WaitForMcpServers", {})
     tool = "mcp__plugin_pnyx_pnyx__ask"
     desk.script("assistant", (wait,), (wait, (tool, ASK)))
-    env = {
-        "ANTHROPIC_BASE_URL": desk.host.anthropic,
-        "ANTHROPIC_API_KEY": "sk-x",
-        "ANTHROPIC_MODEL": "assistant",
-        "ANTHROPIC_DEFAULT_HAIKU_MODEL": "small",
-    }
+    env = anthropic(desk)
     out = desk.check(claude, "-p", "/pnyx:pnyx What is 6 * 7?", "--allowedTools", tool, env=env)
     assert "The panel says 42." in out
     sent = json.dumps([one.body["messages"] for one in desk.host.log if one.model == "assistant"])
@@ -54,6 +59,11 @@ def test_claude_code_asks_the_panel_with_the_plugins_command(
 def test_claude_code_reads_the_users_and_the_projects_entry(desk: Desk, claude: str) -> None:
     desk.check("pnyx", "integrate", "claude-code", "--write")
     assert "Connected" in desk.check(claude, "mcp", "get", "pnyx")
+    desk.script("assistant")
+    env = anthropic(desk)
+    assert "The panel says 42." in desk.check(claude, "-p", "/pnyx What is 6 * 7?", env=env)
+    asked = [one for one in desk.host.log if one.model == "assistant"]
+    assert "What to ask: What is 6 * 7?" in json.dumps(asked[0].body["messages"])
     desk.check("pnyx", "integrate", "claude-code", "--write", "--project")
     assert "pnyx mcp" in desk.check(claude, "mcp", "list")
 

@@ -76,7 +76,7 @@ def image() -> str:
     ]
     expect(ask("", messages=turns).content[0].text.startswith(ANSWER), "old turn")
     asked = [{"role": "user", "content": picture}]
-    raises(anthropic.BadRequestError, lambda: ask("", messages=asked), "pictures")
+    raises(anthropic.BadRequestError, lambda: ask("", messages=asked), "reads images")
     return "a picture in the question itself is refused with 400"
 
 

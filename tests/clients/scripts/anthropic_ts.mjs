@@ -48,7 +48,7 @@ check('image in an old turn', async () => {
   const picture = user([{ type: 'image', source }, { type: 'text', text: 'What is this?' }])
   const messages = [picture, { role: 'assistant', content: 'A dot.' }, user('Which colour?')]
   expect((await ask('', { messages })).content[0].text.startsWith(ANSWER), 'old turn')
-  await raises(() => ask('', { messages: [picture] }), 'pictures')
+  await raises(() => ask('', { messages: [picture] }), 'reads images')
   return 'a picture in the question itself is refused with 400'
 })
 

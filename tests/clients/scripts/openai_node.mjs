@@ -70,9 +70,9 @@ check('image in an old turn', async () => {
   const picture = user([{ type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url } }])
   const messages = [picture, { role: 'assistant', content: 'A dot.' }, user('Which colour?')]
   expect((await ask('', { messages })).choices[0].message.content.startsWith(ANSWER), 'old turn')
-  const error = await raises(() => ask('', { messages: [picture] }), 'pictures')
+  const error = await raises(() => ask('', { messages: [picture] }), 'reads images')
   expect(error instanceof OpenAI.BadRequestError, error)
-  return 'a picture in the question itself is refused with 400'
+  return 'a picture in the question is refused with 400, as no model of the panel reads images'
 })
 
 check('errors', async () => {

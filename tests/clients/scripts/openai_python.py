@@ -135,9 +135,9 @@ def image() -> str:
     raises(
         openai.BadRequestError,
         lambda: client.chat.completions.create(model=MODEL, messages=ask_now),
-        "pictures",
+        "reads images",
     )
-    return "a picture in the question itself is refused with 400"
+    return "a picture in the question is refused with 400, as no model of the panel reads images"
 
 
 @check("errors")

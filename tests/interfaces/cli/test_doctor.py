@@ -126,3 +126,23 @@ def test_the_doctor_skips_a_provider_that_a_program_supplies(lab: ScriptedHost) 
     with Path("lab.toml").open("a") as file:
         file.write('[providers.mine]\nkind = "own"\n')
     assert "-    provider mine: not checked: supplied by a program" in pnyx("doctor").out
+
+
+def test_the_doctor_reports_a_database_whose_pages_are_damaged(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", "here.db")
+    for n in range(3):
+        assert pnyx("ask", f"Why, number {n}?", "-q").code == 0
+    path = Path("here.db")
+    for log in Path().glob("here.db-*"):
+        log.unlink()  # a write-ahead log would mend the pages
+    assert [f["ok"] for f in pnyx("doctor", "--json").json["findings"] if f["what"] == "database"] == [True]
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size - size // 4)
+        file.write(bytes(size // 4))
+    done = pnyx("doctor", "--json")
+    (found,) = [f for f in done.json["findings"] if f["what"] == "database"]
+    assert (done.code, found["ok"]) == (1, False)
+    assert "is damaged" in found["found"] or "malformed" in found["found"]

@@ -97,6 +97,18 @@ async def test_the_run_of_another_owner_is_not_found(lab: ScriptedHost) -> None:
             assert (await client.get(f"/v1/runs/{own}")).status_code == 404
 
 
+async def test_a_repeated_call_belongs_to_a_run_of_its_owner_alone(lab: ScriptedHost) -> None:
+    async with open_server() as server:
+        key = await server.key("ada")
+        async with over_http(server) as mine, over_http(server, key) as hers:
+            run_id = (await mine.call_tool("ask", VOTE)).structured_content["run_id"]
+            for state in (run_id, "none", ""):
+                for tool, arguments in (("ask", VOTE), ("resume", {"run_id": "x"})):
+                    refused = await hers.session.call_tool(tool, arguments, request_state=state)
+                    assert "no run" in text_of(refused), (tool, state)
+            assert (await hers.call_tool("runs", {})).structured_content["runs"] == []
+
+
 async def test_another_owner_cannot_use_a_session(lab: ScriptedHost) -> None:
     async with open_server() as server:
         key = await server.key("ada")

@@ -251,7 +251,10 @@ async def test_a_budget_that_is_too_small_can_be_raised_by_the_person(
     small = {**VOTE, "budget_usd": 0.000001}
     person = Elicited([("accept", {"budget_usd": 1.0}), ("cancel", None)])
     async with connect(elicitation_callback=person) as client:
-        answer = await client.call_tool("ask", small)
+        progress = ProgressLog()
+        answer = await client.call_tool("ask", small, progress_callback=progress)
+        if client.protocol_version < "2026":  # else the client sends two requests, each with its progress
+            assert progress.steps == sorted(set(progress.steps))
         assert (answer.is_error, answer.structured_content["status"]) == (False, "consensus")
         assert "Budget too small" in person.questions[0].message
         assert person.questions[0].requested_schema["properties"]["budget_usd"]["default"] > 0.000001  # type: ignore[union-attr]
@@ -262,6 +265,77 @@ async def test_a_budget_that_is_too_small_can_be_raised_by_the_person(
         assert left.structured_content["stop_reason"] == "budget"
         assert left.structured_content["next"].startswith("Continue it with `resume`")
         assert len(person.questions) == 2
+
+
+@pytest.mark.parametrize(
+    "content", [None, {}, {"budget_usd": "1"}, {"budget_usd": True}, {"budget_usd": 0}, {"budget": 1.0}]
+)
+async def test_a_form_without_a_budget_starts_nothing(lab: ScriptedHost, content: Any) -> None:
+    person = Elicited([("accept", content)])
+    async with over_lines("legacy", elicitation_callback=person) as client:
+        refused = await client.call_tool("ask", VOTE)
+        assert refused.is_error
+        assert "budget" in text_of(refused)
+    assert not lab.log
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ("", True),
+        ("[budget]\nrun_usd = 2.0\n", False),
+        ("[budget]\nday_usd = 2.0\n", False),
+        ("[budget]\nkey_usd = 2.0\n", False),
+        ('[panel]\nseats = ["lab:free", "lab:free", "lab:free"]\n', False),
+    ],
+)
+async def test_only_a_run_that_no_cap_covers_asks_for_a_budget(
+    lab: ScriptedHost, tmp_path: Path, settings: str, asked: bool
+) -> None:
+    lab.on("*", text="Final answer: 42")
+    free = '[models."lab:free"]\ninput_price = 0.0\noutput_price = 0.0\n'
+    config = (tmp_path / "lab.toml").read_text()
+    if "[panel]" in settings:
+        config = config.replace('[panel]\nseats = ["lab:alpha", "lab:beta", "lab:gamma"]\n', "")
+    (tmp_path / "lab.toml").write_text(config + free + settings)
+    person = Elicited([("accept", {"budget_usd": 1.0})])
+    async with over_lines(elicitation_callback=person) as client:
+        answer = await client.call_tool("ask", VOTE)
+        assert answer.structured_content["status"] == "consensus"
+    assert bool(person.questions) == asked
+
+
+async def test_a_call_that_is_cancelled_takes_its_form_back(lab: ScriptedHost) -> None:
+    async def person(context: Any, params: Any) -> Any:
+        shown.set()
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            taken_back.set()
+            raise
+
+    shown, taken_back = asyncio.Event(), asyncio.Event()
+    async with over_lines("legacy", elicitation_callback=person) as client:
+        asking = asyncio.create_task(client.call_tool("ask", VOTE))
+        async with asyncio.timeout(10):
+            await shown.wait()
+            asking.cancel()
+            await taken_back.wait()
+        assert (await client.call_tool("runs", {})).structured_content["runs"] == []
+    assert not lab.log
+
+
+async def test_nobody_answers_in_time(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PNYX_MCP_WAIT_S", "0.3")
+
+    async def person(context: Any, params: Any) -> Any:
+        await asyncio.sleep(30)
+
+    async with over_lines("legacy", elicitation_callback=person) as client:
+        late = await client.call_tool("ask", VOTE)
+        assert late.is_error
+        assert "nobody has answered" in text_of(late)
+    assert not lab.log
 
 
 async def test_a_client_without_forms_is_told_what_to_do(connect: Connect) -> None:

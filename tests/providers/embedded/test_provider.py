@@ -390,3 +390,14 @@ async def test_nothing_is_printed_and_no_engine_outlives_a_process_that_never_cl
 async def test_the_engine_can_be_reached_through_no_port(fresh: EmbeddedProvider) -> None:
     engine = await started(fresh)
     assert not ports(engine)
+
+
+async def test_the_engine_has_no_key_in_its_environment(
+    fresh: EmbeddedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "PNYX_DATABASE", "GITHUB_TOKEN"):
+        monkeypatch.setenv(name, "secret-of-the-user")
+    engine = await started(fresh)
+    environment = await asyncio.to_thread(Path(f"/proc/{engine}/environ").read_bytes)
+    assert b"PATH=" in environment
+    assert b"secret-of-the-user" not in environment

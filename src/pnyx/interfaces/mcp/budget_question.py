@@ -66,7 +66,7 @@ async def ask_for_more(peer: Peer, record: Record, settings: Settings) -> float 
     if cap is None or (most is not None and cap > most):
         return None
     spent = money(record.result.usage["cost_usd"])
-    text = f"The run has cost {spent} and stopped. {_reason(record)}. Which budget may all of it have?"
+    text = f"The run has cost {spent} and stopped. {_reason(record)}. How much may the whole run cost?"
     return (await _ask(peer, text, cap, most, record.row.id))[0]
 
 

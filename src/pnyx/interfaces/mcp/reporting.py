@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mcp_types import LoggingLevel
 
-from ...core.events import CallFailed, CallFinished, Event, PhaseEntered, RunFinished, SeatAbstained
+from ...core.events import Budget, CallFailed, CallFinished, Event, PhaseEntered, RunFinished, SeatAbstained
 from ...core.models import money
 from ...errors import PnyxError
 from ...run.expectation import usual_replies
@@ -93,6 +93,8 @@ class Report:
         text = ""
         if isinstance(event, PhaseEntered):
             level, text = "info", self._transcript.now
+        elif isinstance(event, Budget) and event.kind == "raised":
+            level, text = "info", f"the budget is now {money(event.cap_usd)}"
         elif isinstance(event, RunFinished):
             level, text = "info", _ending(event)
         elif entry is not None and isinstance(event, SeatAbstained):

@@ -52,6 +52,8 @@ PAGE = 25
 """Runs on a page of the list; each has two resources."""
 MOST_WATCHES = 100
 """Resources that one client can watch at once."""
+DRAINING_S = 0.5
+"""Seconds after which a stream ends at the latest once its server stops."""
 POLL_S = 2.0
 """Seconds between two looks at a paused run, which another process may resume."""
 JSON, MARKDOWN = "application/json", "text/markdown"
@@ -134,7 +136,7 @@ async def unsubscribe(service: RunService, peer: Peer, params: UnsubscribeReques
 async def listen(
     service: RunService, peer: Peer, params: SubscriptionsListenRequestParams
 ) -> SubscriptionsListenResult:
-    """Notify a client of 2026 of changes of runs until it closes the stream.
+    """Notify a client of 2026 of changes of runs until it closes the stream, or the server stops.
 
     Only resources that exist are acknowledged; our lists of tools and prompts never change.
     """
@@ -158,7 +160,9 @@ async def listen(
     async with anyio.create_task_group() as watches:
         for uri, row in rows.items():
             watches.start_soon(watch, uri, row)
-        await anyio.sleep_forever()
+        while not service.draining:  # noqa: ASYNC110 (a server that stops has no event for it)
+            await anyio.sleep(DRAINING_S)
+        watches.cancel_scope.cancel()
     return SubscriptionsListenResult(_meta=meta)
 
 

@@ -62,6 +62,8 @@ class Caller:
     def __init__(self, service: RunService, peer: Peer) -> None:
         self.service, self.peer, self.owner = service, peer, peer.owner
         self._ends = anyio.current_time() + service.settings.mcp.wait_s
+        self._told: Report | None = None
+        """What the client was told of the run; it goes on if the run does, since progress never goes back."""
 
     def waiting(self) -> anyio.CancelScope:
         """A scope that ends after `[mcp] wait_s` seconds of the call: clients give up on longer ones."""
@@ -82,8 +84,8 @@ class Caller:
         try:
             if wait:
                 with self.waiting():
-                    while await self._follow(run_id, seen):
-                        seen = (await self.service.find(run_id, self.owner)).seq
+                    while (paused := await self._follow(run_id, seen)) is not None:
+                        seen = paused
             record = await self.service.read(run_id, self.owner)
         except asyncio.CancelledError:
             if wait:
@@ -105,23 +107,28 @@ class Caller:
         text = as_markdown(record, redact, reasoning=False) if transcript else as_summary(record, redact)
         return _result(record, text)
 
-    async def _follow(self, run_id: str, seen: int) -> bool:
-        """Follow a run until it is over or paused. Return whether it goes on, with a larger budget."""
+    async def _follow(self, run_id: str, seen: int) -> int | None:
+        """Follow a run until it is over or paused.
+
+        Return the `seq` of its last event if it goes on from there with a larger budget, else None.
+        """
         await self._report(run_id, seen)
         record = await self.service.read(run_id, self.owner)
         budget = await ask_for_more(self.peer, record, self.service.settings)
         if budget is None:
-            return False
+            return None
         with anyio.CancelScope(shield=True):
             await self.service.submit_resume(run_id, self.owner, budget_usd=budget)
-        return True
+        return record.row.seq
 
     async def _report(self, run_id: str, seen: int) -> None:
-        # Only events after `seen` are reported; those before count.
-        record = await self.service.read(run_id, self.owner)
-        past = replace(record, events=tuple(one for one in record.events if (one.seq or 0) <= seen))
-        report = Report.of(self.peer, past, self.service.redact)
-        await report.begin()
+        report = self._told
+        if report is None:
+            # Only events after `seen` are reported; those before count.
+            record = await self.service.read(run_id, self.owner)
+            past = replace(record, events=tuple(one for one in record.events if (one.seq or 0) <= seen))
+            report = self._told = Report.of(self.peer, past, self.service.redact)
+            await report.begin()
         async with aclosing(follow(self.service, run_id, seen)) as events:
             async for event in events:
                 await report.add(event)

@@ -108,6 +108,23 @@ class EmbeddedProvider:
         return engine
 
 
+def _environment() -> dict[str, str]:
+    """What the engine needs of the environment. A native library that parses files gets no API key."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in NEEDED or name.startswith(NEEDED_PREFIXES)
+    }
+
+
+NEEDED = {
+    *("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME"),
+}
+NEEDED_PREFIXES = ("OMP_", "GOMP_", "KMP_", "GGML_", "LLAMA_", "CUDA_", "HIP_", "ROCR_", "VK_", "MALLOC_")
+"""Search paths, and the settings of the libraries that compute."""
+
+
 class _Engine:
     """The process of one model. Its state changes on the event loop only; two threads pass the lines.
 
@@ -130,7 +147,7 @@ class _Engine:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             # Threads that spin while they wait make everything 10 to 100 times slower when a core is busy.
-            env={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "500"} | os.environ,
+            env={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "500"} | _environment(),
             # This process handles a Ctrl-C in the terminal.
             start_new_session=True,
         )

@@ -308,7 +308,7 @@ async def test_a_failure_in_a_stream_has_the_form_of_the_api(client: Any, lab: S
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
             openai.BadRequestError,
-            "no seat of the panel reads pictures",
+            "only http:// and https:// URLs",
         ),
     ],
 )

@@ -283,3 +283,19 @@ async def test_a_stream_that_fails_says_so_in_both_forms_of_the_api(client: Any,
     failed = kinds["response.failed"].response
     assert (failed.status, failed.error.code) == ("failed", "server_error")
     assert failed.error.message == kinds["error"].message
+
+
+async def test_one_key_for_two_requests_with_other_tools_is_a_conflict(
+    client: Any, lab: ScriptedHost
+) -> None:
+    lab.on("*", text=CALL)
+    asked: dict[str, Any] = {"model": "single", "messages": [ASKED]}
+    key = {"Idempotency-Key": "k"}
+    calls = [
+        (await client.chat.completions.create(**asked, tools=[TOOL], extra_headers=key)).choices[0]
+        for _ in range(2)
+    ]
+    assert calls[0].message.tool_calls == calls[1].message.tool_calls
+    assert len(lab.log) == 1
+    with pytest.raises(openai.ConflictError):
+        await client.chat.completions.create(**asked, extra_headers=key)

@@ -112,9 +112,13 @@ async def _database(settings: Settings) -> Finding:
         return Finding("database", None, found, f"check the name, which {where} sets")
     try:
         async with RunRecords.open(settings) as stored:
-            return Finding("database", True, stored.database_name)
+            name, damage = stored.database_name, await stored.damage()
     except PnyxError as exc:
         return Finding("database", False, str(exc), "repair it, or set PNYX_DATABASE to another one")
+    if damage:
+        fix = "restore a backup with pnyx restore, or recover what can be read with sqlite3's .recover"
+        return Finding("database", False, f"{name} is damaged: {damage}", fix)
+    return Finding("database", True, name)
 
 
 def _protocols(chosen: str) -> Iterator[Finding]:

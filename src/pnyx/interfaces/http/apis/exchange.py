@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ....core.events import PhaseEntered, RunFinished
-from ....errors import Forbidden, PnyxError, StoreError
+from ....errors import FileProblem, Forbidden, PnyxError, StoreError, UsageError
 from ....run.batch import failure
 from ....run.result import Result
+from ....run.spec import Spec
 from ...follow import wait_for_result, wait_unless_disconnected, watch
 from ...service import RunService
 from ...views.transcript import Transcript, location
@@ -25,7 +26,7 @@ from ..errors import Exact, refusal
 from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
 from .answer import Answer
-from .conversation import Conversation, RefusedError
+from .conversation import Conversation, RefusedError, refuse
 from .retries import KEY, Retries
 from .shapes import error_of
 
@@ -74,8 +75,12 @@ class Exchange:
         request = self.conversation.to_request(settings.serve.models, settings.panels)
         try:
             spec = await self.service.resolve(request, owner, alias)
+            if self.conversation.has_earlier_files:
+                spec = await self._with_earlier_files(spec, owner, alias)
         except Forbidden as exc:
             raise RefusedError(str(exc), "model", exc.http_status) from None
+        except FileProblem as exc:
+            raise refuse(self.conversation.name_of_turns, str(exc)) from None
         spec = replace(spec, salt=self.conversation.salt(self.request.app.state.salt_key, owner))
         body = await self.request.body()
         while True:
@@ -90,6 +95,17 @@ class Exchange:
         tools = self.conversation.tools
         warned = {WARNING: tools.warning} if tools and tools.warning else {}
         return {**run_headers(run_id), **warned}
+
+    async def _with_earlier_files(self, spec: Spec, owner: str, alias: str | None) -> Spec:
+        """The spec with the images and documents of earlier turns, if the panel can have them.
+
+        A conversation goes on in text whatever has become of what was shown in it.
+        """
+        settings = self.service.settings
+        request = self.conversation.to_request(settings.serve.models, settings.panels, earlier_files=True)
+        with suppress(UsageError):
+            return await self.service.resolve(request, owner, alias)
+        return spec
 
     @property
     def _has_key(self) -> bool:

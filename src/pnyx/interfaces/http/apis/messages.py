@@ -20,7 +20,17 @@ from ..errors import Exact
 from .answer import Answer, cut, pieces
 from .conversation import Conversation, Turn, refuse
 from .exchange import Exchange, Step
-from .parts import MOST_TURNS, Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
+from .parts import (
+    MOST_TURNS,
+    Lenient,
+    MostTokens,
+    Names,
+    Parts,
+    answer_schema,
+    content_of,
+    result_turn,
+    turn,
+)
 from .tools import Choice, Tool, Tools, builtin, chosen_name, each, function
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
@@ -73,8 +83,8 @@ class CountTokens(Lenient):
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
         names: Names = {}
-        system = [text_of(self.system, "system")[0]]
-        system += [text_of(one.content, "messages")[0] for one in self.messages if one.role == "system"]
+        system = [content_of(self.system, "system").text]
+        system += [content_of(one.content, "messages").text for one in self.messages if one.role == "system"]
         return Conversation(
             model=self.model,
             instructions=tuple(filter(str.strip, system)),
