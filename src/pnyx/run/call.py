@@ -76,6 +76,8 @@ class ModelCall:
             "seat": ask.seat.label,
         }
         self.fingerprint = ask.fingerprint
+        # With a second request for the same call, either may be the reply.
+        self.closing = ask.closing and where.closing and not context.spec.limits.hedge
         shown = [file for file in context.spec.files if file.content in ask.prompt.images]
         self.images, self.image_tokens = shown, image_tokens(ask.seat, shown)
         self.deadline = Deadline(None)
@@ -310,7 +312,8 @@ class ModelCall:
         )
 
         def publish(text: str) -> None:
-            context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
+            token = Token(**self.common, time=now(), run_id=context.run_id, text=text, answer=self.closing)
+            context.broadcast.publish(token)
 
         stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
 
@@ -323,7 +326,7 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 result = separate(
                     await complete_call(
-                        provider, call, show if context.broadcast.wants_text and not quiet else None
+                        provider, call, show if context.broadcast.wants(self.closing) and not quiet else None
                     )
                 )
         except TimeoutError:

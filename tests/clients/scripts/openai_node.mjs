@@ -111,4 +111,19 @@ check('an answer after 65 s without a stream', async () => {
   expect(completion.choices[0].message.content.startsWith(ANSWER), completion)
 }, { slow: true })
 
+check('tools', async () => {
+  const schema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+  await lab.callsTool('look', { name: 'Athens' })
+  const runner = client.chat.completions.runTools({
+    model,
+    messages: [user('How many people has Athens?')],
+    tools: [{
+      type: 'function',
+      function: { name: 'look', description: 'Looks a city up.', parameters: schema, parse: JSON.parse, function: () => '643000' },
+    }],
+  })
+  expect((await runner.finalContent()) === ANSWER, runner.messages)
+  expect((await textsSent('user')).includes('643000'), runner.messages)
+})
+
 await run('openai')

@@ -85,6 +85,13 @@ class Conversation:
             raise refuse("pnyx.footer", f"must be true or false, not {json.dumps(value)[:40]}")
         return value
 
+    def named(self, served: Mapping[str, ServedModel]) -> Conversation:
+        """The conversation with the footer as the settings have it for the name of its model."""
+        one = served.get(self.model)
+        if one is None or one.footer is None:
+            return self
+        return replace(self, more={"footer": one.footer, **self.more})
+
     def salt(self, key: bytes, owner: str) -> str:
         """The salt of its runs, the same as long as it only grows, so that hosts find the prompts' beginning.
 
