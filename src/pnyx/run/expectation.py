@@ -97,7 +97,7 @@ def kind_of(spec: Spec) -> str:
 def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
     protocol, responses = spec.protocol_def, len(spec.responses)
     try:
-        calls = expected_calls(protocol, spec.seats, spec.options, spec.tables, responses)
+        calls = expected_calls(protocol, spec.seats, spec.all_options, spec.tables, responses)
     except ConfigError:
         return None
     return [one for one in calls if one.count > 0]

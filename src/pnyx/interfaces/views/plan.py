@@ -59,7 +59,9 @@ def price_words(bounds: Plan) -> str:
 def _bounds(spec: Spec) -> Plan:
     if spec.protocol_def.calls is None:
         return Plan(None, None, None, None)
-    least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
+    least, most = call_bounds(
+        spec.protocol_def, spec.seats, spec.all_options, spec.tables, len(spec.responses)
+    )
     most *= spec.tool_turns if spec.tools else 1
     seats = spec.callable_seats
     if spec.tools and any(seat.context is None for seat in seats):
