@@ -263,3 +263,17 @@ def _distributions(requirements: Iterator[Requirement]) -> Iterator[str]:
 def test_the_page_on_installing_lists_every_extra() -> None:
     page = (ROOT / "docs" / "install.md").read_text()
     assert re.findall(r"^\| `(\w+)` \| .+\| *\d* *\|$", page, re.MULTILINE) == [*extras.EXTRAS, "all"]
+
+
+@pytest.mark.parametrize(
+    ("lock", "wanted"),
+    [
+        ("requirements.lock", set(DECLARED) - {"all"}),
+        ("requirements-demo.lock", {"embedded", "serve"}),
+    ],
+)
+def test_a_lock_file_pins_every_requirement(lock: str, wanted: set[str]) -> None:
+    pins = re.findall(r"^([a-z0-9.-]+)==", (ROOT / lock).read_text(), re.MULTILINE)
+    requirements = [*PROJECT["dependencies"], *(one for extra in wanted for one in DECLARED[extra])]
+    missing = {canonicalize_name(Requirement(one).name) for one in requirements} - set(pins)
+    assert not missing, "run: make lock"

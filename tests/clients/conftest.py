@@ -24,6 +24,9 @@ ANSWER = "It is six times seven.\nFinal answer: 42"
 SETTINGS = """
 [budget]
 run_usd = 5
+[models."lab:helper"]
+input_price = 0.1
+output_price = 0.1
 [models."lab:delta"]
 input_price = 1000000
 output_price = 1000000
@@ -33,7 +36,8 @@ protocol = "voting"
 protocol = "voting"
 [serve.models."title-helper"]
 protocol = "single"
-panel = ["lab:beta"]
+panel = ["lab:helper"]
+footer = false
 [serve.models."too-dear"]
 protocol = "single"
 panel = ["lab:delta"]

@@ -11,20 +11,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.clients.catalogue import NODE, Client, clients
+from tests.clients.catalogue import NODE, Client, clients, node
 
 __all__ = ["install", "npm"]
 
 
 def install(client: Client) -> None:
     """Install a client. Raises `subprocess.CalledProcessError`."""
-    if client.is_node and not client.npm:
-        _install_node(client)
+    if client.is_locked:
+        _install_locked(client)
     elif not client.installed:
         _install(client)
 
 
-def _install_node(client: Client) -> None:
+def _install_locked(client: Client) -> None:
     locked = NODE / "package-lock.json"
     copied = client.folder / locked.name
     if client.installed and copied.exists() and copied.read_bytes() == locked.read_bytes():
@@ -47,9 +47,9 @@ def _install(client: Client) -> None:
 def npm(client: Client, *arguments: str) -> None:
     """Run npm in the folder of a client."""
     # The package of Node.js has npm as a file; its link in bin/ does not survive a wheel.
-    program = client.interpreter.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
+    program = node().parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
     quiet = ("--no-audit", "--no-fund", "--loglevel", "error")
-    subprocess.run([client.interpreter, program, *arguments, *quiet], cwd=client.folder, check=True)
+    subprocess.run([node(), program, *arguments, *quiet], cwd=client.folder, check=True)
 
 
 def _pip(client: Client) -> None:

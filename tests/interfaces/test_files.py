@@ -25,6 +25,7 @@ from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.context_window import check_files_fit, room_left
 from pnyx.store.contents import PLACES, with_contents, without_contents
 from tests.interfaces.shell import Done, pnyx
+from tests.support.documents import png_of
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 
@@ -356,3 +357,33 @@ async def test_two_runs_of_one_name_have_the_same_files(lab: ScriptedHost) -> No
         ]
     assert answers[0].json()["run_id"] == answers[1].json()["run_id"]
     assert answers[2].status_code == 409
+
+
+def test_an_image_is_stored_once_counted_and_sent_again_on_a_resume(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    settings = Path("lab.toml").read_text()
+    picture = png_of(640, 480)
+    Path("plan.png").write_bytes(picture)
+    done = pnyx("ask", "-p", "voting", "--file", "plan.png", "What is it?")
+    assert done.code == 2
+    assert "no model of the panel reads images (plan.png)" in done.err
+    assert 'images = true in [models."lab:alpha"]' in done.err
+    assert not lab.log
+    Path("lab.toml").write_text(settings.replace("output_price", "images = true\noutput_price"))
+    asked = ("ask", "-p", "voting", "--file", "plan.png", "--json", "What is it?")
+    paused = pnyx(*asked, "--budget", "0.0025")
+    assert "plan.png (378 bytes, 640 x 480)" in paused.err, paused.err
+    assert paused.json["status"] == "paused", paused.json
+    before = len(lab.log)
+    Path("plan.png").unlink()
+    done = pnyx("resume", paused.json["run_id"], "--budget", "5", "--json")
+    assert done.code == 0, done.err
+    data = base64.b64encode(picture).decode()
+    sent = [json.dumps(request.body["messages"]) for request in lab.log]
+    assert len(sent) > before
+    assert all(data in text for text in sent)
+    assert rows("SELECT content FROM contents") == [(data,)]
+    assert not [body for (body,) in rows("SELECT body FROM events") if data in body]
+    reserved = [json.loads(body).get("reserved_usd") for (body,) in rows("SELECT body FROM events")]
+    # The tokens of the image at the lowest price of the panel, 0.5 USD a million.
+    assert all(one > 800 * 0.5 / 1e6 for one in reserved if one)

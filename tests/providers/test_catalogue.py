@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pnyx.config.schema import ModelSettings, ProviderSettings, Settings
 from pnyx.core.models import NUSD, Price, Usage
 from pnyx.errors import ConfigError, NotFound, UsageError
-from pnyx.providers.catalogue import STRONG, Catalogue, parse_seats, seats
+from pnyx.providers.catalogue import FAST, STRONG, Catalogue, parse_seats, seats
 from pnyx.providers.embedded.weights_table import KNOWN
 from pnyx.providers.prices import look_up
 
@@ -304,10 +304,17 @@ def test_roles_are_assigned_by_number_or_label() -> None:
         assert [s.role for s in seats(catalogue(), refs, {name: "judge"}, seed=7)] == ["", "", "judge"]
 
 
-@pytest.mark.parametrize("name", ["0", "4", "D", "Participant D", "", "ollama:a"])
+@pytest.mark.parametrize("name", ["0", "4", "D", "Participant D", "", "ollama:b"])
 def test_a_role_of_no_seat_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="for a role: seats are 1 to 3"):
         seats(catalogue(), ["ollama:a"] * 3, {name: "judge"})
+
+
+@pytest.mark.parametrize("ref", [f"{kind}:{model}" for kind, models in FAST.items() for model in models])
+def test_the_cheap_models_are_in_the_snapshot_and_cheap(ref: str) -> None:
+    price = catalogue().describe(ref).price
+    assert price is not None
+    assert 0 < price.output < 5
 
 
 @pytest.mark.parametrize("ref", [f"{kind}:{model}" for kind, models in STRONG.items() for model in models])

@@ -147,10 +147,7 @@ class ScriptedHost:
             rows = [{k: v for k, v in asdict(r).items() if k not in hidden} for r in self.log]
             return 200, json.dumps(rows).encode()
         if path == "/__on":
-            script = json.loads(raw)
-            if "drip" in script:
-                script["drip"] = tuple(script["drip"])
-            self.on(**script)
+            self.on(**json.loads(raw))
             return 200, b"{}"
         if path == "/__reset":
             self.log.clear()

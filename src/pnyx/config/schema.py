@@ -129,8 +129,8 @@ class ModelSettings(Table):
     """Properties of a model that the catalogue lacks or has wrong. Prices in USD per million tokens.
 
     context, max_output: tokens. parameters: billions. proposer_eligible: whether it may propose.
-    short_prompts: whether it receives the short variants of prompts. temperature, reasoning_effort and
-    thinking_tokens override those of `run`.
+    short_prompts: whether it receives the short variants of prompts. images: whether it reads images.
+    temperature, reasoning_effort and thinking_tokens override those of `run`.
     """
 
     input_price: Rate | None = None
@@ -143,6 +143,7 @@ class ModelSettings(Table):
     parameters: Annotated[float, Field(gt=0)] | None = None
     proposer_eligible: bool | None = None
     short_prompts: bool | None = None
+    images: bool | None = None
     temperature: Temperature | None = None
     reasoning_effort: Effort | None = None
     thinking_tokens: ThinkingTokens | None = None

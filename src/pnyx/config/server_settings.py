@@ -16,7 +16,8 @@ __all__ = ["KeyLimits", "McpSettings", "ServeSettings", "ServedModel", "WorkerSe
 class ServedModel(Table):
     """What a name stands for that clients give as a model. panel: its seats; empty: the configured panel.
 
-    preset: of the protocol, quick or deep. options: of the protocol, by name.
+    preset: of the protocol, quick or deep. options: of the protocol, by name. footer: whether answers of
+    chats end with a line about the run, unless the request says so itself.
     """
 
     protocol: Annotated[str, Field(min_length=1)]
@@ -24,6 +25,7 @@ class ServedModel(Table):
     preset: str | None = None
     effort: Effort | None = None
     options: Mapping[str, str | int | float | bool] = Field(default_factory=dict)
+    footer: bool | None = None
 
 
 Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]

@@ -111,10 +111,11 @@ class CallStarted(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token(_Base):
-    """A piece of text as it arrives; never stored."""
+    """A piece of text as it arrives; never stored. answer: whether the reply is to be the run's answer."""
 
     type: ClassVar[Literal["token"]] = "token"
     text: str
+    answer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,8 @@ class Ask(Step["Reply"]):
     tools: names of the tools that it may call; its calls are in `Reply.calls`. turns: its earlier tool calls
     with their results. effort: for a reply that needs less thinking than an answer, such as a ballot; only a
     setting for the phase takes precedence. max_tokens: the limit of a short reply, see `reply_sizes`.
-    Neither is part of the fingerprint.
+    closing: whether the reply, as it is, is the answer of the protocol; it can be shown while it is written.
+    None of these is part of the fingerprint.
     """
 
     seat: Seat
@@ -89,6 +90,7 @@ class Ask(Step["Reply"]):
     turns: tuple[Turn, ...] = ()
     effort: Effort | None = None
     max_tokens: int | None = None
+    closing: bool = False
 
     @property
     def fingerprint(self) -> str:
@@ -196,10 +198,14 @@ class Abstain(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class Run(Step[Decision]):
-    """Run another protocol on the same panel, in its own scope of the journal."""
+    """Run another protocol on the same panel, in its own scope of the journal.
+
+    closing: whether its answer, as it is, is that of the protocol that runs it.
+    """
 
     protocol: str
     brief: Brief
+    closing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,8 +328,8 @@ class Panel:
     ) -> Graph[T]:
         return Graph(nodes, quorum)
 
-    def run(self, protocol: str, brief: Brief) -> Run:
-        return Run(protocol, brief)
+    def run(self, protocol: str, brief: Brief, closing: bool = False) -> Run:
+        return Run(protocol, brief, closing)
 
     def enter(self, phase: str, round: int = 1, answer: str | None = None, **facts: Any) -> Enter:
         return Enter(phase, round, answer, facts)
@@ -340,17 +346,20 @@ class Panel:
         draft: Draft | Callable[[Seat], Draft],
         tools: bool = False,
         whole: bool = False,
+        closing: bool = False,
     ) -> Reply:
         """The reply of the first of `seats` that answers. Raises the last `SeatAbsent` if none does.
 
         draft: the same for all, or a function that makes one for a seat. whole: ask the next seat if a reply
-        is cut off; a cut-off reply (`truncated`) is returned only if no later one is complete.
+        is cut off; a cut-off reply (`truncated`) is returned only if no later one is complete. closing: as
+        for `Ask`, not with `tools`.
         """
         absent, cut = SeatAbsent("there is no seat to ask"), None
         for seat in seats:
             prompt = draft if isinstance(draft, Draft) else draft(seat)
             try:
-                reply = await (self.work(seat, prompt) if tools else self.ask(seat, prompt))
+                ask = replace(self.ask(seat, prompt), closing=closing)
+                reply = await (self.work(seat, prompt) if tools else ask)
             except SeatAbsent as exc:
                 absent = exc
                 continue

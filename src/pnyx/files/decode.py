@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import unicodedata
 
-from ..errors import UsageError
+from ..errors import FileProblem
 from ..extras import need
 
 __all__ = ["decode", "is_binary"]
@@ -36,7 +36,7 @@ _BEFORE_WORDS = "£¹³¼¾"
 def decode(data: bytes, name: str) -> tuple[str, str]:
     """Return the text of a file, with LF between its lines, and its encoding; "" for UTF-8.
 
-    name: for messages. Raises `UsageError` if it is not text, or if its encoding cannot be told.
+    name: for messages. Raises `FileProblem` if it is not text, or if its encoding cannot be told.
     """
     encoding = _encoding(data, name)
     text = data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
@@ -59,7 +59,7 @@ def _encoding(data: bytes, name: str) -> str:
     if wide := _wide(data[:SAMPLE]):
         return _checked(data, wide, name)
     if is_binary(data):
-        raise UsageError(f"{name} is not text, and of no kind that can be read")
+        raise FileProblem(f"{name} is not text, and of no kind that can be read")
     if _fits(data, UTF_8):
         return UTF_8
     if _is_western(data):
@@ -70,13 +70,13 @@ def _encoding(data: bytes, name: str) -> str:
 
     best = from_bytes(data[:SAMPLE], cp_exclusion=list(_UNLIKELY)).best()
     if best is None or not _fits(data, best.encoding):
-        raise UsageError(f"the encoding of {name} cannot be told: convert it to UTF-8, as with iconv")
+        raise FileProblem(f"the encoding of {name} cannot be told: convert it to UTF-8, as with iconv")
     return codecs.lookup(best.encoding).name
 
 
 def _checked(data: bytes, encoding: str, name: str) -> str:
     if not _fits(data, encoding):
-        raise UsageError(f"{name} begins like a text in {encoding.removesuffix('-sig')}, and is none")
+        raise FileProblem(f"{name} begins like a text in {encoding.removesuffix('-sig')}, and is none")
     return encoding
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.files import Source
-from ..errors import UsageError
+from ..errors import FileProblem
 from .read import DIFF
 from .secret_files import looks_secret
 
@@ -41,14 +41,14 @@ def read_diff(revision: str | None, folder: Path) -> Diff:
     """Return the diff of the working tree in `folder` against `revision`; None: the last commit.
 
     A range (main..topic) is the diff of its ends. Programs that the repository's settings name for diffs are
-    not run. Raises `UsageError` if there is no repository or no such revision.
+    not run. Raises `FileProblem` if there is no repository or no such revision.
     """
     if _git(folder, "rev-parse", "--is-inside-work-tree").returncode != 0:
-        raise UsageError(f"--diff needs a git repository, and {folder.resolve()} is in none")
+        raise FileProblem(f"--diff needs a git repository, and {folder.resolve()} is in none")
     if revision is None:
         revision = "HEAD" if is_revision("HEAD", folder) else EMPTY_TREE
     elif not is_revision(revision, folder):
-        raise UsageError(f"git knows no revision {revision!r} here; `git log --oneline` lists some")
+        raise FileProblem(f"git knows no revision {revision!r} here; `git log --oneline` lists some")
     names = _lines(_diff(folder, revision, ["--name-only", "-z"]), "\0")
     secrets = [name for name in names if looks_secret(name)]
     shown = ["--", ":/", *(f":(top,exclude,literal){name}" for name in secrets)]
@@ -72,7 +72,7 @@ def _output(folder: Path, *arguments: str) -> str:
     done = _git(folder, *arguments)
     if done.returncode != 0:
         why = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise UsageError(f"git {arguments[0]} failed: {why[:300]}")
+        raise FileProblem(f"git {arguments[0]} failed: {why[:300]}")
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -88,9 +88,9 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
             check=False,
         )
     except FileNotFoundError:
-        raise UsageError("--diff needs git, which is not installed") from None
+        raise FileProblem("--diff needs git, which is not installed") from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"git {arguments[0]} took longer than {SECONDS} s") from None
+        raise FileProblem(f"git {arguments[0]} took longer than {SECONDS} s") from None
 
 
 def _lines(text: str, end: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 
-from ..errors import UsageError
+from ..errors import FileProblem
 from ..extras import need
 from ..tools.confinement import child_command, run_confined
 
@@ -40,19 +40,19 @@ def document_kind(data: bytes) -> str | None:
 
 
 async def document_text(data: bytes, kind: str, name: str) -> str:
-    """Return the text of a document. name: for messages. Raises `UsageError`."""
+    """Return the text of a document. name: for messages. Raises `FileProblem`."""
     need("files", f"reading {name} as {kind}")
     command = child_command("document", LIMITS, kind=kind)
     done = await run_confined(command, data, seconds=SECONDS, limit=TEXT_BYTES)
     if done.status == 0 and done.output.strip():
         return done.output
     if done.status == MISSING:
-        raise UsageError(f"{name}: reading {kind} needs {done.output.strip()}, which does not load")
+        raise FileProblem(f"{name}: reading {kind} needs {done.output.strip()}, which does not load")
     if done.status == REFUSED:
-        raise UsageError(f"{name}: {done.output.strip()}")
+        raise FileProblem(f"{name}: {done.output.strip()}")
     if done.cut:
-        raise UsageError(f"{name} holds more than {TEXT_BYTES >> 20} MB of text")
+        raise FileProblem(f"{name} holds more than {TEXT_BYTES >> 20} MB of text")
     if done.status == 0:
         hint = "; if it is scanned, give its pages as images" if kind == "pdf" else ""
-        raise UsageError(f"{name} holds no text{hint}")
-    raise UsageError(f"{name} cannot be read as {kind}: it is damaged, or too large")
+        raise FileProblem(f"{name} holds no text{hint}")
+    raise FileProblem(f"{name} cannot be read as {kind}: it is damaged, or too large")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.schema import ContextSettings
 from ..core.files import Source
-from ..errors import UsageError
+from ..errors import FileProblem
 from ..extras import need
 from .decode import SAMPLE, is_binary
 from .documents import document_kind
@@ -44,14 +44,14 @@ class _Rules(NamedTuple):
 def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> FolderListing:
     """Return the files below `folder`, by name. globs: patterns as in .gitignore; none: all files.
 
-    Symbolic links below it are not followed. Raises `UsageError` if there is no file, or too many.
+    Symbolic links below it are not followed. Raises `FileProblem` if there is no file, or too many.
     """
     need("files", "--dir", "pathspec")
     # An optional extra.
     from pathspec import GitIgnoreSpec
 
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}")
+        raise FileProblem(f"there is no folder {folder}")
     wanted = GitIgnoreSpec.from_lines(globs) if globs else None
     left_out: dict[str, list[str]] = {}
     sources = []
@@ -64,14 +64,14 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
             continue
         sources.append(Source(name=str(path), path=str(path)))
         if len(sources) > limits.files:
-            raise UsageError(
+            raise FileProblem(
                 f"{folder} has more than {limits.files:,} files to read ([context] files): choose some with "
                 "--glob, such as --glob '*.py'"
             )
     notes = tuple(f"left out of {folder}, {why}: {_names(names)}" for why, names in left_out.items())
     if not sources:
         matching = f" that match {', '.join(globs)}" if globs else ""
-        raise UsageError("; ".join((f"{folder} has no files to read{matching}", *notes)))
+        raise FileProblem("; ".join((f"{folder} has no files to read{matching}", *notes)))
     return FolderListing(tuple(sources), notes)
 
 
@@ -84,7 +84,7 @@ def _walk(
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError as exc:
-        raise UsageError(f"{folder} cannot be read: {exc.strerror}") from None
+        raise FileProblem(f"{folder} cannot be read: {exc.strerror}") from None
     folders = []
     for entry in entries:
         path, is_folder = folder / entry.name, entry.is_dir(follow_symlinks=False)

@@ -7,14 +7,15 @@ import base64
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.schema import ContextSettings
 from ..core.files import File, Source, number_lines, unique_names
 from ..core.text import is_text, replace_invalid
-from ..errors import UsageError
+from ..errors import FileProblem
 from ..tools import ToolError
 from .decode import decode
 from .diff_lines import is_diff, number_diff
@@ -48,7 +49,7 @@ class _Text(NamedTuple):
 
 
 async def read_text(source: Source, limits: ContextSettings) -> str:
-    """Return the text of a source that has a path or data, without line numbers. Raises `UsageError`."""
+    """Return the text of a source that has a path or data, without line numbers. Raises `FileProblem`."""
     name = source.name or source.path or "the text"
     data = source.data
     if source.path is not None:
@@ -62,16 +63,19 @@ async def read_files(
     limits: ContextSettings,
     *,
     paths: bool = False,
+    roots: Sequence[Path] | None = None,
     page: ReadPage | None = None,
 ) -> Reading:
     """Read the sources, in their order. `File` objects are read already.
 
-    paths: whether the request may name files of this machine. page: fetches addresses; None: the public web.
-    Raises `UsageError` for one that cannot be read, and if they are too many or too large.
+    paths: whether the request may name files of this machine. roots: the only folders in which they may be,
+    for a request that a person has not typed: relative paths start in the first. page: fetches addresses;
+    None: the public web. Raises `FileProblem` for one that cannot be read, and if they are too many or too
+    large.
     """
     wanted = list(sources)
     if len(wanted) > limits.files:
-        raise UsageError(
+        raise FileProblem(
             f"there are {len(wanted):,} files, and at most {limits.files:,} are read ([context] files)"
         )
     files: list[File] = []
@@ -81,13 +85,14 @@ async def read_files(
         if isinstance(one, File):
             file = one
         else:
-            _check(one, number, paths)
+            _check(one, number, paths or roots is not None)
+            one = one if roots is None else _within(one, roots)
             file = await _read(one, number, limits, page)
             if one.path is not None and looks_secret(file.name, file.text.encode("utf-8", "replace")):
                 notes.append(f"{file.name} looks like a secret: every model of the panel gets it")
         size += file.size
         if size > limits.total_mb * MB:
-            raise UsageError(
+            raise FileProblem(
                 f"the files are larger than {limits.total_mb:g} MB together ([context] total_mb): "
                 "leave some out"
             )
@@ -98,13 +103,29 @@ async def read_files(
 def _check(source: Source, number: int, paths: bool) -> None:
     given = [n for n in ("content", "data", "url", "path") if getattr(source, n) is not None]
     if len(given) != 1:
-        raise UsageError(
+        raise FileProblem(
             f"file {number} needs exactly one of content, data_base64, url and path, not {len(given)}"
         )
     if source.path is not None and not paths:
-        raise UsageError(f"file {number}: paths are not read here; send the content, or data_base64")
+        raise FileProblem(f"file {number}: paths are not read here; send the content, or data_base64")
     if len(source.name) > LONGEST_NAME or not is_text(source.name):
-        raise UsageError(f"the name of file {number} is not a text of at most {LONGEST_NAME} characters")
+        raise FileProblem(f"the name of file {number} is not a text of at most {LONGEST_NAME} characters")
+
+
+def _within(source: Source, roots: Sequence[Path]) -> Source:
+    """The source with its path resolved. Raises `FileProblem` if that is in none of the folders."""
+    if source.path is None:
+        return source
+    tops = [root.resolve() for root in roots]
+    # Resolved, so that no link and no ".." leads elsewhere.
+    path = (tops[0] / source.path).resolve() if tops else Path(source.path)
+    if not any(path.is_relative_to(top) for top in tops):
+        raise FileProblem(
+            f"{source.path} is not read: it is outside the folders of [tools.file_read] roots; send its text"
+        )
+    if looks_secret(path.name):
+        raise FileProblem(f"{source.path} is not read: it looks like a secret")
+    return replace(source, name=source.name or source.path, path=str(path))
 
 
 async def _read(source: Source, number: int, limits: ContextSettings, page: ReadPage | None) -> File:
@@ -126,13 +147,13 @@ def _bytes(path: Path, limits: ContextSettings) -> bytes:
         # Not after it is opened: opening a pipe waits for its writer.
         found = os.stat(path)
         if stat.S_ISDIR(found.st_mode):
-            raise UsageError(f"{path} is a folder: read its files with --dir {path}")
+            raise FileProblem(f"{path} is a folder: read its files with --dir {path}")
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISFIFO(found.st_mode):
-            raise UsageError(f"{path} is not a file")
+            raise FileProblem(f"{path} is not a file")
         with path.open("rb") as file:
             data = file.read(most + 1)
     except OSError as exc:
-        raise UsageError(f"{path}: {exc.strerror or exc}") from None
+        raise FileProblem(f"{path}: {exc.strerror or exc}") from None
     return data
 
 
@@ -164,7 +185,7 @@ async def _decoded(name: str, data: bytes, media_type: str) -> _Text:
 def _text(name: str, data: bytes, read: _Text, limits: ContextSettings) -> File:
     _limit(name, data, limits.file_mb, "file_mb")
     if not read.text.strip():
-        raise UsageError(f"{name} is empty")
+        raise FileProblem(f"{name} is empty")
     text = read.text.rstrip("\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
     if is_diff(text):
         return File.of_text(name, data, number_diff(text), media_type=DIFF, note=read.note)
@@ -179,16 +200,16 @@ async def _page(url: str, name: str, limits: ContextSettings, reader: ReadPage |
     try:
         page = await (reader or ReadPage(limit=most, accepts=lambda kind: True)).fetch(url.strip())
         if not page.whole:
-            raise UsageError(f"{url} is larger than {limits.file_mb:g} MB ([context] file_mb)")
+            raise FileProblem(f"{url} is larger than {limits.file_mb:g} MB ([context] file_mb)")
         shown = name or str(page.url)
         if document_kind(page.body) or image_info(page.body) or not is_text_kind(page.kind):
             return await _file(shown, page.body, page.kind, limits)
         text = (await page_text(page)).rstrip("\n")
     except ToolError as exc:
-        raise UsageError(f"{url}: {exc}") from None
+        raise FileProblem(f"{url}: {exc}") from None
     return _text(shown, page.body, _Text(text, page.kind), limits)
 
 
 def _limit(name: str, data: bytes, most: float, setting: str) -> None:
     if len(data) > most * MB:
-        raise UsageError(f"{name} is larger than {most:g} MB ([context] {setting})")
+        raise FileProblem(f"{name} is larger than {most:g} MB ([context] {setting})")

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from ..core.decision import FINAL
 from ..core.events import Event, RunFinished
 from ..errors import Diverged, Full, StoreError
+from ..run.broadcast import TextWanted
 from ..run.lease import is_alive, is_waiting
 from ..run.limits import now
 from ..run.result import Result
@@ -23,13 +24,14 @@ POLL_S = 0.5
 """Seconds between two polls for new events of a run in another process."""
 
 
-async def follow(service: RunService, run_id: str, after: int = 0, tokens: bool = False) -> Events:
+async def follow(service: RunService, run_id: str, after: int = 0, tokens: TextWanted = False) -> Events:
     """Yield events with a `seq` above `after` until the run is over or paused, whichever process runs it.
 
     A client that reconnects with the last `seq` it received misses nothing. The last event is
     `run_finished`; for a paused run, that event is not stored and has no `seq`. tokens: also yield text as it
-    arrives. Raises `StoreError` if the run cannot continue because a database write failed. Ends without
-    `run_finished` if this service stops while the run continues elsewhere.
+    arrives; "answer": that of the answer alone. Raises `StoreError` if the run cannot continue because a
+    database write failed. Ends without `run_finished` if this service stops while the run continues
+    elsewhere.
     """
     handle = service.handle(run_id)
     if handle is not None:
@@ -59,7 +61,7 @@ async def watch(
     run_id: str,
     *,
     after: int = 0,
-    tokens: bool = False,
+    tokens: TextWanted = False,
     cancel: bool = False,
     grace_s: float = 0.0,
 ) -> Events:

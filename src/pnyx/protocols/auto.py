@@ -104,7 +104,7 @@ async def auto(brief: Brief, panel: Panel) -> Decision:
     question_class = await _classify(brief, panel, routing)
     route = routing.find(question_class, brief.options["decompose"])
     await panel.enter("answer", protocol=route.protocol)
-    decision = await panel.run(route.protocol, replace(brief, options=route.settings(brief.options)))
+    decision = await panel.run(route.protocol, replace(brief, options=route.settings(brief.options)), True)
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
     routed = {"route": route.protocol, "class": question_class, "fell_back": question_class is None}
     return replace(decision, detail={**decision.detail, **routed})

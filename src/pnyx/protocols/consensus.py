@@ -74,17 +74,18 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         texts = {challenge.seat.label: challenge.text for challenge in challenges}
         open_points = list(transcript.add_all(f"Challenge of round {n}", texts).values())
 
+        overlaps.append(overlap([c.text for c in challenges], [c.text for c in last]) if last else 0.0)
+        converged = bool(last) and overlaps[-1] >= brief.options["threshold"]
         await panel.enter("revise", n, answer or proposal.text, challenges=challenges)
         revisers = tuple(dict.fromkeys((proposal.seat, *seats)))
         draft = REVISE(proposal=proposed, challenges=quoted(open_points))
-        revision = await panel.first(revisers, transcript.task(draft, [proposed, *open_points]))
+        draft = transcript.task(draft, [proposed, *open_points])
+        revision = await panel.first(revisers, draft, closing=converged or n == rounds)
         open_points.append(transcript.add(f"Answer of round {n}", revision.text))
 
         answer = revision.text
         replies += [[proposal], challenges, [revision]]
         await panel.enter("commit", n, answer, revision=answer)
-        overlaps.append(overlap([c.text for c in challenges], [c.text for c in last]) if last else 0.0)
-        converged = bool(last) and overlaps[-1] >= brief.options["threshold"]
         if converged:
             break
     await panel.enter("complete", n, answer, converged=converged, committed=n, rounds=rounds)

@@ -84,7 +84,7 @@ async def decompose(brief: Brief, panel: Panel) -> Decision:
 async def _undecomposed(brief: Brief, panel: Panel, plan: Sequence[Subtask], why: str) -> Decision:
     """Return the decision of the inner protocol on the original question."""
     await panel.enter("answer", plan=plan, answered=[])
-    decision = await panel.run(brief.options["inner"], replace(brief, options={}))
+    decision = await panel.run(brief.options["inner"], replace(brief, options={}), closing=True)
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
     detail = {"decomposed": False, "why_not": why, "plan": [_plan_fields(task) for task in plan]}
     return replace(decision, detail={**decision.detail, **detail})
@@ -105,7 +105,7 @@ def _draft(
 
 async def _synthesis(panel: Panel, draft: Draft) -> Reply | None:
     with suppress(SeatAbsent):
-        reply = await panel.first(panel.closers(strongest(panel.seats)), draft, whole=True)
+        reply = await panel.first(panel.closers(strongest(panel.seats)), draft, whole=True, closing=True)
         return None if reply.truncated else reply
     return None
 

@@ -88,7 +88,7 @@ def _support(question: str, first: Sequence[Reply], last: Sequence[Reply], short
 async def _close(panel: Panel, seats: Sequence[Seat], draft: Draft) -> Reply | None:
     """Return the first whole reply, else the first that was cut off; None if all seats are silent."""
     with suppress(SeatAbsent):
-        return await panel.first(seats, draft, whole=True)
+        return await panel.first(seats, draft, whole=True, closing=True)
     return None
 
 

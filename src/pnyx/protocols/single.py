@@ -28,7 +28,7 @@ PHASES = Phases(
 async def single(brief: Brief, panel: Panel) -> Decision:
     await panel.enter("answer", question=brief.question)
     draft = Transcript(brief, panel, SYSTEM).opening(ANSWER())
-    reply = await panel.first(strongest(panel.seats), draft)
+    reply = await panel.first(strongest(panel.seats), draft, closing=True)
     await panel.enter("complete", answer=reply.text, text=reply.text)
     seat, short = reply.seat, final_answer(reply.text, brief.question)
     return Decision(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from ..core.models import Usage
@@ -21,6 +21,7 @@ from ..errors import ProviderError
 __all__ = [
     "Call",
     "Completion",
+    "Image",
     "Message",
     "Provider",
     "ToolCall",
@@ -37,11 +38,20 @@ FinishReason: TypeAlias = Literal["stop", "length", "filter", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """media_type: such as image/png. data: its bytes."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn. role "tool" answers the call `tool_call_id`; role "assistant" may carry `tool_calls`.
 
     breaks: offsets in `text` at which a beginning ends that later requests share. A host that caches parts of
-    a message needs a part to end at each of them; the first and the last are those to mark.
+    a message needs a part to end at each of them; the first and the last are those to mark. images: before
+    the text of a user's message.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -50,6 +60,7 @@ class Message:
     tool_call_id: str = ""
     tool_name: str = ""
     breaks: tuple[int, ...] = ()
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ..errors import ConfigError, UsageError
 from ..extras import need
 from .embedded.weights import find, installed
 from .embedded.weights_table import KNOWN
+from .images import reads_images
 from .installed import KINDS, is_usable, key_variables
 from .usual_models import FAST, STRONG
 
@@ -41,6 +42,7 @@ WRITES_CACHE = ("anthropic",)
 _FIELDS = {
     **{key: key for key in ("context", "max_output", "parameters", "proposer_eligible", "short_prompts")},
     **{"temperature": "temperature", "reasoning_effort": "effort", "thinking_tokens": "thinking_tokens"},
+    "images": "images",
 }
 """Key of `[models]` -> field of `ModelInfo`, prices apart."""
 
@@ -56,8 +58,8 @@ SMALL_OUTPUT = 256
 class ModelInfo:
     """The facts of one model; None is unknown.
 
-    model: its name at the host. context, max_output: tokens. parameters: billions. source: where its price
-    or other facts come from.
+    model: its name at the host. context, max_output: tokens. parameters: billions. images: whether it reads
+    images. source: where its price or other facts come from.
     """
 
     ref: str
@@ -73,6 +75,7 @@ class ModelInfo:
     temperature: float | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    images: bool = False
     source: str = "unknown"
 
 
@@ -132,6 +135,7 @@ class Catalogue:
             model,
             parameters=_parameter_count(model),
             proposer_eligible=not _is_search_model(model),
+            images=provider.kind != "embedded" and reads_images(model),
         )
         if provider.kind == "embedded":
             free = replace(info, price=self._price(0, 0, source="embedded"), source="embedded")
@@ -277,6 +281,7 @@ def _seat(info: ModelInfo, label: str, role: str = "") -> Seat:
         max_output=info.max_output,
         effort=info.effort,
         thinking_tokens=info.thinking_tokens,
+        images=info.images,
     )
 
 

@@ -6,12 +6,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Literal, TypeAlias
 
 from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
 from ..store import Database
 from ..store import runs as store
 
-__all__ = ["Broadcast"]
+__all__ = ["Broadcast", "TextWanted"]
+
+TextWanted: TypeAlias = Literal["answer"] | bool
+"""Whether a watcher wants the text of replies as it arrives, or that of the answer alone."""
 
 
 class Broadcast:
@@ -22,8 +26,7 @@ class Broadcast:
 
     def __init__(self, database: Database, run_id: str, past: Sequence[Event] = ()) -> None:
         self.database, self.run_id = database, run_id
-        self.wants_text = False
-        """Whether providers should stream their text, because a watcher wants it."""
+        self._wanted: TextWanted = False
         self.last: RunFinished | None = None
         self._is_open = False
         self._watchers: set[asyncio.Queue[Event | None]] = set()
@@ -42,9 +45,13 @@ class Broadcast:
         for queue in self._watchers:
             queue.put_nowait(None)
 
-    def want_text(self) -> None:
-        """Stream text from the next call on."""
-        self.wants_text = True
+    def want_text(self, wanted: TextWanted = True) -> None:
+        """Stream text from the next call on, or that of the answer alone."""
+        self._wanted = True if self._wanted is True else wanted
+
+    def wants(self, answer: bool) -> bool:
+        """Whether the provider should stream the text of a call. answer: whether it is to be the answer."""
+        return self._wanted is True or (answer and self._wanted == "answer")
 
     def publish(self, event: Event, seq: int | None = None) -> None:
         """Send an event to every watcher. seq: its number in the journal; None: it is not stored."""
@@ -61,18 +68,18 @@ class Broadcast:
         for queue in self._watchers:
             queue.put_nowait(event)
 
-    async def events(self, after: int = 0, tokens: bool = False) -> AsyncGenerator[Event, None]:
+    async def events(self, after: int = 0, tokens: TextWanted = False) -> AsyncGenerator[Event, None]:
         """Yield events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
-        tokens: also the text as it arrives, starting with the partial text of unfinished replies. Ends
-        without a terminal event if the run cannot be written.
+        tokens: also the text as it arrives, starting with the partial text of unfinished replies; "answer":
+        only that of the answer. Ends without a terminal event if the run cannot be written.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._watchers.add(queue)
         if not self._is_open:
             queue.put_nowait(None)
         elif tokens:
-            self.want_text()
+            self.want_text(tokens)
             for pieces in self._partial_texts.values():
                 queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
         try:
@@ -84,7 +91,7 @@ class Broadcast:
             while (live := await queue.get()) is not None:
                 if isinstance(live, Token):
                     # A reply may have been stored while the log was read.
-                    if tokens and live.key not in finished:
+                    if (tokens is True or (tokens and live.answer)) and live.key not in finished:
                         yield live
                 elif (live.seq or 0) > after:
                     after = live.seq or after

@@ -75,10 +75,13 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, has_text: 
     return None
 
 
-def _input_tokens(prompt: str, searches: int) -> int:
-    """Return the most input tokens that a request is charged for. Each search reads all earlier results."""
+def _input_tokens(prompt: str, searches: int, images: int) -> int:
+    """Return the most input tokens that a request is charged for. Each search reads all earlier results.
+
+    images: the tokens of its images.
+    """
     results = SEARCH_TOKENS * searches * (searches + 1) // 2
-    return estimate_tokens(prompt) + OVERHEAD_TOKENS + results
+    return estimate_tokens(prompt) + OVERHEAD_TOKENS + results + images
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +126,17 @@ class RunBudget:
             for scope, cap in self.caps.items()
         }
 
-    def quote(self, seat: Seat, prompt: str, max_tokens: int, searches: int = 0) -> int | None:
-        """Return the most the call can cost, in nUSD; None if the price of seat or search is unknown."""
+    def quote(
+        self, seat: Seat, prompt: str, max_tokens: int, searches: int = 0, images: int = 0
+    ) -> int | None:
+        """Return the most the call can cost, in nUSD; None if the price of seat or search is unknown.
+
+        images: the tokens of its images.
+        """
         search_cost = self._search_cost(searches)
         if seat.price is None or search_cost is None:
             return None
-        return seat.price.ceiling(_input_tokens(prompt, searches), max_tokens) + search_cost
+        return seat.price.ceiling(_input_tokens(prompt, searches, images), max_tokens) + search_cost
 
     def open(self, connection: Connection, time: str) -> None:
         """Create the accounts, or set the caps of existing ones."""
@@ -197,12 +205,13 @@ class RunBudget:
         prompt: str,
         has_text: bool,
         searches: int | None = None,
+        images: int = 0,
     ) -> Bill:
         """Return the charge for a finished call: its usage at the price; the reservation if that is rejected.
 
         searches: as reported by the host. An impossible number is replaced by the allowed one.
         """
-        flag = audit(usage, _input_tokens(prompt, started.searches), started.max_tokens, has_text)
+        flag = audit(usage, _input_tokens(prompt, started.searches, images), started.max_tokens, has_text)
         if flag is not None or usage is None:
             reserved = None if started.reserved_usd is None else nusd(started.reserved_usd)
             return Bill(Usage(), reserved, flag)

@@ -35,7 +35,7 @@ from ..providers.redaction import StreamRedactor
 from .admission import Refusal
 from .budget import Bill, OutputLimits, usd
 from .context import RunContext
-from .context_window import request_limit, thinking_limit
+from .context_window import image_tokens, request_limit, thinking_limit
 from .drive import Where
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
@@ -76,6 +76,10 @@ class ModelCall:
             "seat": ask.seat.label,
         }
         self.fingerprint = ask.fingerprint
+        # With a second request for the same call, either may be the reply.
+        self.closing = ask.closing and where.closing and not context.spec.limits.hedge
+        shown = [file for file in context.spec.files if file.content in ask.prompt.images]
+        self.images, self.image_tokens = shown, image_tokens(ask.seat, shown)
         self.deadline = Deadline(None)
         self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
         self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
@@ -191,7 +195,8 @@ class ModelCall:
         """Shorten replies of others and the tools' arguments and results until the request has at most
         `token_limit` tokens. Return whether that succeeded."""
         # Always from the full request: a shortened one no longer marks which parts are replies of others.
-        shortened = fit(self.full_ask, int(min(token_limit, sys.maxsize)), self._tools())
+        room = min(token_limit - self.image_tokens, sys.maxsize)
+        shortened = fit(self.full_ask, int(room), self._tools())
         if shortened is not None:
             self.ask, self.cut_chars = shortened
         return shortened is not None
@@ -200,7 +205,8 @@ class ModelCall:
         """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
         context, ask, text, time = self.context, self.ask, self._request_text(), now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
-        quote = partial(context.budget.quote, ask.seat, text, searches=self.searches)
+        more = {"searches": self.searches, "images": self.image_tokens}
+        quote = partial(context.budget.quote, ask.seat, text, **more)
         limits = self.limits.in_budget(text) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
@@ -291,7 +297,7 @@ class ModelCall:
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
         call = Call(
             model=seat.name,
-            messages=messages(self.ask),
+            messages=messages(self.ask, self.images),
             tools=self._tools(),
             max_tokens=started.max_tokens,
             temperature=seat.temperature if seat.temperature is not None else limits.temperature,
@@ -306,7 +312,8 @@ class ModelCall:
         )
 
         def publish(text: str) -> None:
-            context.broadcast.publish(Token(**self.common, time=now(), run_id=context.run_id, text=text))
+            token = Token(**self.common, time=now(), run_id=context.run_id, text=text, answer=self.closing)
+            context.broadcast.publish(token)
 
         stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
 
@@ -319,7 +326,7 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 result = separate(
                     await complete_call(
-                        provider, call, show if context.broadcast.wants_text and not quiet else None
+                        provider, call, show if context.broadcast.wants(self.closing) and not quiet else None
                     )
                 )
         except TimeoutError:
@@ -344,7 +351,8 @@ class ModelCall:
 
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
         price, text, wrote = self.ask.seat.price, self._request_text(), bool(done.text or done.reasoning)
-        return self.context.budget.bill(started, price, done.usage, text, wrote, done.searches)
+        budget, images = self.context.budget, self.image_tokens
+        return budget.bill(started, price, done.usage, text, wrote, done.searches, images)
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask

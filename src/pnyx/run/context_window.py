@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import ceil
 
 from ..core.compaction import tokens
 from ..core.files import File
 from ..core.models import Seat
 from ..core.thinking import Thinking
-from ..errors import UsageError
+from ..errors import FileProblem
+from ..providers.images import image_factor
 
-__all__ = ["check_files_fit", "output_limit", "request_limit", "room_left", "thinking_limit"]
+__all__ = ["check_files_fit", "image_tokens", "output_limit", "request_limit", "room_left", "thinking_limit"]
 
 REPLY_TOKENS = 1024
 """The most tokens that are reserved for the reply."""
@@ -29,21 +31,36 @@ def room_left(seat: Seat, question: str, files: Sequence[File]) -> float:
 
     The question and the files are never shortened.
     """
-    images = sum(one.tokens for one in files if one.is_image) if seat.images else 0
     texts = sum(tokens(one.text) for one in files)
-    return request_limit(seat) - PROMPT_TOKENS - tokens(question) - texts - images
+    return request_limit(seat) - PROMPT_TOKENS - tokens(question) - texts - image_tokens(seat, files)
+
+
+def image_tokens(seat: Seat, files: Iterable[File]) -> int:
+    """Return the most tokens that the seat's host counts for the images among the files."""
+    if not seat.images:
+        return 0
+    return ceil(sum(one.tokens for one in files if one.is_image) * image_factor(seat.name))
 
 
 def check_files_fit(seats: Sequence[Seat], question: str, files: Sequence[File]) -> None:
-    """Raise `UsageError` if the files leave the seat with the smallest window no room."""
+    """Raise `FileProblem` if the files leave the seat with the smallest window no room, or if no seat reads
+    the images among them.
+    """
     if not files:
         return
+    images = [one.name for one in files if one.is_image]
+    if images and not any(seat.images for seat in seats):
+        models = ", ".join(dict.fromkeys(seat.model for seat in seats))
+        raise FileProblem(
+            f"no model of the panel reads images ({', '.join(images)}): {models}. Add one that does, as with "
+            f'--model, or set images = true in [models."{seats[0].model}"] if it does'
+        )
     smallest = min(seats, key=lambda seat: room_left(seat, question, files))
     if room_left(smallest, question, files) >= 0:
         return
     largest = max(files, key=lambda one: one.tokens)
     size = sum(tokens(one.text) for one in files)
-    raise UsageError(
+    raise FileProblem(
         f"the files do not fit: they take about {size:,} tokens, and the window of {smallest.model} has "
         f"{smallest.context or 0:,}, with the question and the reply in it. Give fewer or shorter files (the "
         f"largest is {largest.name}), or a panel of models with larger windows: `pnyx models` lists them"

@@ -17,7 +17,7 @@ import math
 import time
 import typing
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Generic, TypeVar, cast
 
@@ -52,11 +52,12 @@ GRACE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The protocol, phase and round of a step, for events."""
+    """The protocol, phase and round of a step, for events. closing: whether its answer is that of the run."""
 
     protocol: str
     phase: str = START
     round: int = 1
+    closing: bool = True
 
 
 class StepHandler(typing.Protocol):
@@ -127,16 +128,19 @@ async def drive(
     resolve: Resolve,
     path: str = "",
     scheduler: Scheduler | None = None,
+    closing: bool = True,
 ) -> Decision:
     """Run a protocol to its decision.
 
     path: the prefix of its steps' keys; "" for the outermost protocol. scheduler: without one, branches are
-    tasks of asyncio that run concurrently. Raises `SeatAbsent` and `NoQuorum` if
-    the protocol does not handle them; `ScriptError` if it awaits anything but its panel, enters a phase that
-    its table does not allow or from a branch, or returns no valid decision; and what the handler or the
-    protocol's own code raises.
+    tasks of asyncio that run concurrently. closing: whether its answer is that of the run.
+
+    Raises `SeatAbsent` and `NoQuorum` if the protocol does not handle them; `ScriptError` if it awaits
+    anything but its panel, enters a phase that its table does not allow or from a branch, or returns no valid
+    decision; and what the handler or the protocol's own code raises.
     """
-    driver = _Driver(protocol, panel, handler, resolve, scheduler or _Concurrent())
+    where = Where(protocol.name, closing=closing)
+    driver = _Driver(protocol, panel, handler, resolve, scheduler or _Concurrent(), where)
     decision = await driver.script(protocol.script(brief, panel), path, root=True)
     if (problem := flaw(decision)) is not None:
         raise ScriptError(f"{protocol.name}: {problem}")
@@ -151,10 +155,11 @@ class _Driver:
         handler: StepHandler,
         resolve: Resolve,
         scheduler: Scheduler,
+        where: Where,
     ) -> None:
         self.protocol, self.panel, self.handler, self.resolve = protocol, panel, handler, resolve
         self.scheduler = scheduler
-        self.where = Where(protocol.name)
+        self.where = where
 
     async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
         """Run a script to its return value; of errors, only `SeatAbsent` and `NoQuorum` reach it."""
@@ -190,15 +195,15 @@ class _Driver:
                 return await self.all(key, branches, quorum, enough)
             case Graph(nodes, quorum):
                 return await self.graph(key, nodes, quorum)
-            case Run(name, brief):
+            case Run(name, brief, closing):
                 inner, inner_brief = self.resolve(name, brief)
-                path = f"{key}/{inner.name}"
+                path, last = f"{key}/{inner.name}", closing and self.where.closing
                 return await drive(
-                    inner, inner_brief, self.panel, self.handler, self.resolve, path, self.scheduler
+                    inner, inner_brief, self.panel, self.handler, self.resolve, path, self.scheduler, last
                 )
             case Enter() if root:
                 self.protocol.phases.check(self.where.phase, step.phase, step.facts)
-                self.where = Where(self.protocol.name, step.phase, step.round)
+                self.where = replace(self.where, phase=step.phase, round=step.round)
                 return await self.handler.enter(key, step, self.where)
             case Enter():
                 raise ScriptError(f"{self.protocol.name}: a parallel branch may not change the phase")

@@ -16,6 +16,7 @@ from ..core.protocol import ExpectedCalls
 from ..core.reply_sizes import ANSWER
 from ..errors import ConfigError
 from ..protocols.call_bounds import expected_calls
+from .context_window import image_tokens
 from .spec import Spec
 
 __all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
@@ -96,7 +97,7 @@ def kind_of(spec: Spec) -> str:
 def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
     protocol, responses = spec.protocol_def, len(spec.responses)
     try:
-        calls = expected_calls(protocol, spec.seats, spec.options, spec.tables, responses)
+        calls = expected_calls(protocol, spec.seats, spec.all_options, spec.tables, responses)
     except ConfigError:
         return None
     return [one for one in calls if one.count > 0]
@@ -116,8 +117,7 @@ def _cost(spec: Spec, calls: ExpectedCalls) -> float:
 def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls) -> int:
     question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
     question += sum(len(one.text.encode()) for one in spec.files)
-    images = sum(one.tokens for one in spec.files if one.is_image) if seat.images else 0
-    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + images + calls.reads
+    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + image_tokens(seat, spec.files) + calls.reads
     reply = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
     if calls.writes >= ANSWER.usual:
         reply += (spec.thinking(seat, "", None).tokens or 0) // 2

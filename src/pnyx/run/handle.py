@@ -26,6 +26,7 @@ from ..errors import (
     StoreError,
 )
 from ..store import ledger
+from .broadcast import TextWanted
 from .claim import learn_cost
 from .context import RunContext
 from .drive import drive
@@ -104,16 +105,16 @@ class RunHandle:
     def _failure(self) -> BaseException | None:
         return None if self._task is None or self._task.cancelled() else self._task.exception()
 
-    def events(self, after: int = 0, tokens: bool = False) -> AsyncGenerator[Event, None]:
+    def events(self, after: int = 0, tokens: TextWanted = False) -> AsyncGenerator[Event, None]:
         """Yield events with a `seq` above `after`, until the terminal one; see `Broadcast.events`.
 
         If the run cannot be written there is no terminal event, and `result` raises why.
         """
         return self.context.broadcast.events(after, tokens)
 
-    def stream_text(self) -> None:
-        """Let providers stream their text from the next call on."""
-        self.context.broadcast.want_text()
+    def stream_text(self, wanted: TextWanted = True) -> None:
+        """Let providers stream their text from the next call on, or that of the answer alone."""
+        self.context.broadcast.want_text(wanted)
 
     async def result(self) -> Result:
         """Wait for the result. Raises `Diverged`, `Fenced` or `StoreError` if the run cannot continue."""

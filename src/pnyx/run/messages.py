@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections.abc import Iterable
 from hashlib import sha256
 
+from ..core.files import File
 from ..core.steps import Ask
-from ..providers.base import Message
+from ..providers.base import Image, Message
 
 __all__ = ["cache_key", "messages"]
 
@@ -15,10 +18,11 @@ def cache_key(salt: str, model: str) -> str:
     return sha256(f"{salt} {model}".encode()).hexdigest()[:32]
 
 
-def messages(ask: Ask) -> tuple[Message, ...]:
-    """The prompt and the tool turns of `ask`, as a provider gets them."""
+def messages(ask: Ask, images: Iterable[File] = ()) -> tuple[Message, ...]:
+    """The prompt and the tool turns of `ask`, as a provider gets them. images: those of the prompt."""
+    shown = tuple(Image(file.media_type, b64decode(file.image)) for file in images)
     turns = [Message("system", ask.prompt.system)] if ask.prompt.system else []
-    turns.append(Message("user", ask.prompt.text, breaks=ask.prompt.breaks))
+    turns.append(Message("user", ask.prompt.text, breaks=ask.prompt.breaks, images=shown))
     for turn in ask.turns:
         turns.append(Message("assistant", turn.text, turn.calls))
         turns += [

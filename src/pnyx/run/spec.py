@@ -112,6 +112,11 @@ class Spec:
         return offer_of(self.client_tools, self.tool_choice, self.parallel_tool_calls)
 
     @property
+    def all_options(self) -> dict[str, Any]:
+        """The options, with the defaults of those that the version of a stored run did not have."""
+        return {name: one.default for name, one in self.protocol_def.options.items()} | dict(self.options)
+
+    @property
     def quorum(self) -> int:
         """The least number of live seats."""
         return (self.protocol_def.quorum_given if self.responses else None) or self.protocol_def.quorum

@@ -60,8 +60,9 @@ class ProtocolDriver:
     the result of a tool call. last_first: branches of a parallel step run in reverse order.
 
     asks: every question to a seat, in order, and keys: their places in the tree of steps, as in the journal.
-    waves: how many questions each parallel step had. phases: (phase, round) of each phase, and answers: the
-    best answer as it was entered. tallies, abstentions, runs, tools: the other steps.
+    closing: those whose reply, as it is, is the answer. waves: how many questions each parallel step had.
+    phases: (phase, round) of each phase, and answers: the best answer as it was entered. tallies,
+    abstentions, runs, tools: the other steps.
     """
 
     decision: Decision
@@ -90,6 +91,7 @@ class ProtocolDriver:
         resolved = self.protocol.resolve_options({**(options or {}), **more_options})
         self.brief = Brief(question, "2026-01-02", resolved, tuple(context), tuple(responses))
         self.asks: list[Ask] = []
+        self.closing: list[Ask] = []
         self.keys: list[str] = []
         self.phases: list[tuple[str, int]] = []
         self.answers: list[str | None] = []
@@ -145,6 +147,8 @@ class _Handler:
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
         self.driver.asks.append(ask)
         self.driver.keys.append(key)
+        if ask.closing and where.closing:
+            self.driver.closing.append(ask)
         reply = self.script(ask)
         if reply is None:
             raise SeatAbsent(ask.seat.label)

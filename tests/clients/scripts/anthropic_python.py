@@ -76,7 +76,7 @@ def image() -> str:
     ]
     expect(ask("", messages=turns).content[0].text.startswith(ANSWER), "old turn")
     asked = [{"role": "user", "content": picture}]
-    raises(anthropic.BadRequestError, lambda: ask("", messages=asked), "pictures")
+    raises(anthropic.BadRequestError, lambda: ask("", messages=asked), "reads images")
     return "a picture in the question itself is refused with 400"
 
 
@@ -129,6 +129,31 @@ def long() -> None:
     message = ask("Long?", model="title-helper")
     expect(message.content[0].text.startswith(ANSWER), message)
     expect(len(lab.calls()) == 1, len(lab.calls()))
+
+
+@check("tools")
+def tools() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    tool = {"name": "look", "description": "Looks a city up.", "input_schema": schema}
+    for streamed in (False, True):
+        messages: list[Any] = [{"role": "user", "content": f"How many people has Athens? {streamed}"}]
+        lab.calls_tool("look", {"name": "Athens"})
+        if streamed:
+            asked = {"model": MODEL, "max_tokens": 4000, "messages": messages, "tools": [tool]}
+            with client.messages.stream(**asked) as events:
+                kinds = {event.type for event in events}
+                message = events.get_final_message()
+            expect("input_json" in kinds, kinds)
+        else:
+            message = ask("", messages=messages, tools=[tool])
+        (call,) = [block for block in message.content if block.type == "tool_use"]
+        expect(
+            (message.stop_reason, call.name, call.input) == ("tool_use", "look", {"name": "Athens"}), message
+        )
+        result = {"type": "tool_result", "tool_use_id": call.id, "content": "643000"}
+        messages += [{"role": "assistant", "content": message.content}, {"role": "user", "content": [result]}]
+        answer = ask("", messages=messages, tools=[tool])
+        expect(answer.content[-1].text == ANSWER and "643000" in texts_sent("user"), answer)
 
 
 run("anthropic")

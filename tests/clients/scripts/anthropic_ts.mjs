@@ -48,7 +48,7 @@ check('image in an old turn', async () => {
   const picture = user([{ type: 'image', source }, { type: 'text', text: 'What is this?' }])
   const messages = [picture, { role: 'assistant', content: 'A dot.' }, user('Which colour?')]
   expect((await ask('', { messages })).content[0].text.startsWith(ANSWER), 'old turn')
-  await raises(() => ask('', { messages: [picture] }), 'pictures')
+  await raises(() => ask('', { messages: [picture] }), 'reads images')
   return 'a picture in the question itself is refused with 400'
 })
 
@@ -90,5 +90,20 @@ check('an answer after 65 s without a stream', async () => {
   const message = await ask('Long?', { model: 'title-helper' })
   expect(message.content[0].text.startsWith(ANSWER), message)
 }, { slow: true })
+
+check('tools', async () => {
+  const input_schema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+  const tools = [{ name: 'look', description: 'Looks a city up.', input_schema }]
+  const messages = [user('How many people has Athens?')]
+  await lab.callsTool('look', { name: 'Athens' })
+  const stream = client.messages.stream({ model, max_tokens: 4000, messages, tools })
+  const message = await stream.finalMessage()
+  const call = message.content.find((block) => block.type === 'tool_use')
+  expect(call.input.name === 'Athens' && message.stop_reason === 'tool_use', message)
+  const result = user([{ type: 'tool_result', tool_use_id: call.id, content: '643000' }])
+  const next = [...messages, { role: 'assistant', content: message.content }, result]
+  const answer = await ask('', { messages: next, tools })
+  expect(answer.content.at(-1).text === ANSWER, answer)
+})
 
 await run('@anthropic-ai/sdk')

@@ -39,6 +39,12 @@ const post = async (path, body) => (await fetch(LAB + path, { method: 'POST', bo
 export const lab = {
   on: (script) => post('/__on', { model: '*', ...script }),
   reset: () => post('/__reset', {}),
+  /** Each model calls a tool of the client in its next reply, and answers in text after that. */
+  callsTool: async (name, args) => {
+    await lab.reset()
+    await lab.on({ text: ANSWER })
+    await lab.on({ text: JSON.stringify({ tool_calls: [{ name, arguments: args }] }), call: 1 })
+  },
   calls: async () => (await fetch(`${LAB}/__log`)).json(),
 }
 

@@ -14,6 +14,7 @@ import traceback
 import urllib.request
 from collections.abc import Callable, Coroutine
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, TypeAlias
 
 __all__ = [
@@ -62,8 +63,13 @@ def check(title: str, *, slow: bool = False) -> Callable[[Check], Check]:
 
 
 def run(package: str) -> None:
-    """Make all checks; print one JSON object a line: first the version of the package, then each check."""
-    print(json.dumps({"version": version(package)}), flush=True)
+    """Make all checks; print one JSON object a line: first the version of the package, then each check.
+
+    package: of the interpreter, or of the folder `node_modules` in the working folder.
+    """
+    manifest = Path("node_modules") / package / "package.json"
+    found = json.loads(manifest.read_text())["version"] if manifest.exists() else version(package)
+    print(json.dumps({"version": found}), flush=True)
     chosen = sys.argv[1:]
     for title, function, slow in _checks:
         if (chosen and title not in chosen) or (slow and "PNYX_SLOW" not in os.environ):
@@ -108,6 +114,12 @@ class _Lab:
     def reset(self) -> None:
         """Forget what was scripted, and all calls."""
         self._fetch("/__reset", {})
+
+    def calls_tool(self, name: str, arguments: dict[str, Any]) -> None:
+        """Each model calls a tool of the client in its next reply, and answers in text after that."""
+        self.reset()
+        self.on(text=ANSWER)
+        self.on(text=json.dumps({"tool_calls": [{"name": name, "arguments": arguments}]}), call=1)
 
     def calls(self) -> list[dict[str, Any]]:
         """The calls of models since then."""

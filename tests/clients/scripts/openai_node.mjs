@@ -70,9 +70,9 @@ check('image in an old turn', async () => {
   const picture = user([{ type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url } }])
   const messages = [picture, { role: 'assistant', content: 'A dot.' }, user('Which colour?')]
   expect((await ask('', { messages })).choices[0].message.content.startsWith(ANSWER), 'old turn')
-  const error = await raises(() => ask('', { messages: [picture] }), 'pictures')
+  const error = await raises(() => ask('', { messages: [picture] }), 'reads images')
   expect(error instanceof OpenAI.BadRequestError, error)
-  return 'a picture in the question itself is refused with 400'
+  return 'a picture in the question is refused with 400, as no model of the panel reads images'
 })
 
 check('errors', async () => {
@@ -110,5 +110,20 @@ check('an answer after 65 s without a stream', async () => {
   const completion = await ask('Long?', { model: 'title-helper' })
   expect(completion.choices[0].message.content.startsWith(ANSWER), completion)
 }, { slow: true })
+
+check('tools', async () => {
+  const schema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+  await lab.callsTool('look', { name: 'Athens' })
+  const runner = client.chat.completions.runTools({
+    model,
+    messages: [user('How many people has Athens?')],
+    tools: [{
+      type: 'function',
+      function: { name: 'look', description: 'Looks a city up.', parameters: schema, parse: JSON.parse, function: () => '643000' },
+    }],
+  })
+  expect((await runner.finalContent()) === ANSWER, runner.messages)
+  expect((await textsSent('user')).includes('643000'), runner.messages)
+})
 
 await run('openai')

@@ -135,9 +135,9 @@ def image() -> str:
     raises(
         openai.BadRequestError,
         lambda: client.chat.completions.create(model=MODEL, messages=ask_now),
-        "pictures",
+        "reads images",
     )
-    return "a picture in the question itself is refused with 400"
+    return "a picture in the question is refused with 400, as no model of the panel reads images"
 
 
 @check("errors")
@@ -209,6 +209,59 @@ def long() -> None:
     completion = ask("Long?", model="pnyx/single")
     expect(completion.choices[0].message.content.startswith(ANSWER), completion)
     expect(len(lab.calls()) == 1, len(lab.calls()))
+
+
+LOOK = {
+    "name": "look",
+    "description": "Looks a city up.",
+    "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+
+
+@check("tools")
+def tools() -> None:
+    for streamed in (False, True):
+        messages: list[Any] = [{"role": "user", "content": f"How many people has Athens? {streamed}"}]
+        asked = {"model": MODEL, "messages": messages, "tools": [{"type": "function", "function": LOOK}]}
+        lab.calls_tool("look", {"name": "Athens"})
+        if streamed:
+            with client.chat.completions.stream(**asked) as events:
+                kinds = {event.type for event in events}
+                choice = events.get_final_completion().choices[0]
+            expect("tool_calls.function.arguments.done" in kinds, kinds)
+        else:
+            choice = client.chat.completions.create(**asked).choices[0]
+        (call,) = choice.message.tool_calls
+        expect(choice.finish_reason == "tool_calls" and call.function.name == "look", choice)
+        expect(json.loads(call.function.arguments) == {"name": "Athens"}, call)
+        messages += [choice.message, {"role": "tool", "tool_call_id": call.id, "content": "643000"}]
+        answer = client.chat.completions.create(**asked)
+        expect(answer.choices[0].message.content == ANSWER and "643000" in texts_sent("user"), answer)
+
+
+@check("tools in responses")
+def tools_of_responses() -> None:
+    items: list[Any] = [{"role": "user", "content": "How many people has Athens, in a response?"}]
+    asked = {"model": MODEL, "input": items, "tools": [{"type": "function", **LOOK}]}
+    lab.calls_tool("look", {"name": "Athens"})
+    with client.responses.stream(**asked) as events:
+        kinds = {event.type for event in events}
+        response = events.get_final_response()
+    expect("response.function_call_arguments.done" in kinds, kinds)
+    (call,) = [item for item in response.output if item.type == "function_call"]
+    expect(json.loads(call.arguments) == {"name": "Athens"}, call)
+    items += [*response.output, {"type": "function_call_output", "call_id": call.call_id, "output": "643000"}]
+    response = client.responses.create(**asked)
+    expect(response.output_text == ANSWER and "643000" in texts_sent("user"), response)
+
+
+@check("forced tool")
+def forced() -> None:
+    lab.on(text=json.dumps({"tool_calls": [{"name": "look", "arguments": {"name": "Athens"}}]}))
+    function = {"type": "function", "function": {"name": "look"}}
+    tool = {"type": "function", "function": LOOK}
+    choice = ask("Look it up.", tools=[tool], tool_choice=function).choices[0]
+    expect(choice.message.tool_calls[0].function.name == "look", choice)
 
 
 run("openai")

@@ -104,6 +104,24 @@ def test_models_are_called_once_and_every_arm_reuses_their_answers(skilled: Scri
     assert asked(skilled) == {"alpha": 2 * N, "beta": N, "gamma": N}
 
 
+def test_a_baseline_is_compared_with_and_joins_no_panel(skilled: ScriptedHost) -> None:
+    panel = ("-m", "lab:alpha", "-m", "lab:beta", "--arm", "voting", "--baseline", "lab:gamma")
+    done = run("sums.jsonl", *panel, "--json", "-q", "--no-self-consistency", "--log", "log.jsonl")
+    assert done.code == 0, done.err
+    assert done.json["models"] == ["lab:alpha", "lab:beta"]
+    arms = by_name(done.json)
+    assert arms["lab:gamma"]["accuracy"]["mean"] == pytest.approx(accuracy("gamma"))
+    against = {pair["arm"] for pair in done.json["pairs"] if pair["to"] == "lab:gamma"}
+    assert {"voting", "majority"} <= against
+    # Neither the best single model nor the oracle knows its answers.
+    best = max(accuracy("alpha"), accuracy("beta"))
+    assert arms["best single"]["accuracy"]["mean"] <= best
+    votes = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()[1:]]
+    assert all("lab:gamma" not in json.dumps(row["detail"]) for row in votes if row["arm"] == "voting")
+    both = pnyx("eval", "sums.jsonl", *ARMS, "--baseline", "lab:gamma")
+    assert (both.code, "lab:gamma is on the panel" in both.err) == (2, True)
+
+
 def test_self_consistency_costs_as_much_as_the_panel(skilled: ScriptedHost) -> None:
     done = measure("--log", "log.jsonl")
     assert done.code == 0, done.err

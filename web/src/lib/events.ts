@@ -57,6 +57,7 @@ export interface CallStarted extends Base {
 export interface Token extends Base {
   type: "token";
   text: string;
+  answer: boolean;
 }
 
 export interface CallFinished extends Base {

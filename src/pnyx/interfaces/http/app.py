@@ -58,6 +58,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
     app.state.service = service
     app.state.retries = Retries()
+    app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
     for router in (RUNS, *APIS, LISTING):
         app.include_router(router)

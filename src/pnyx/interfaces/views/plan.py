@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core.files import file_tokens
 from ...core.models import NUSD, Seat, money
 from ...core.text import estimate_tokens
 from ...protocols.call_bounds import call_bounds
+from ...run.context_window import image_tokens
 from ...run.expectation import expect
 from ...run.spec import Spec
 
@@ -59,7 +59,9 @@ def price_words(bounds: Plan) -> str:
 def _bounds(spec: Spec) -> Plan:
     if spec.protocol_def.calls is None:
         return Plan(None, None, None, None)
-    least, most = call_bounds(spec.protocol_def, spec.seats, spec.options, spec.tables, len(spec.responses))
+    least, most = call_bounds(
+        spec.protocol_def, spec.seats, spec.all_options, spec.tables, len(spec.responses)
+    )
     most *= spec.tool_turns if spec.tools else 1
     seats = spec.callable_seats
     if spec.tools and any(seat.context is None for seat in seats):
@@ -85,7 +87,7 @@ def _largest(spec: Spec, seat: Seat) -> tuple[int, int]:
     """The longest prompt and reply of a seat, in tokens. A prompt has at most one reply of every seat."""
     reply = spec.output_limit(seat)
     material = sum(estimate_tokens(m.text) for m in spec.context) + (len(spec.seats) + 1) * reply
-    material += file_tokens(spec.files)
+    material += sum(one.tokens for one in spec.files if not one.is_image) + image_tokens(seat, spec.files)
     prompt = TEMPLATE_TOKENS + estimate_tokens(spec.question) + material
     if spec.tools and seat.context is not None:
         return seat.context, reply

@@ -96,7 +96,7 @@ class PlainWriter:
         others = _DEFAULTS.keys() - WRITTEN - ADDED
         if any(getattr(call, name) != _DEFAULTS[name] for name in others):
             return False
-        if any(m.tool_calls or m.role == "tool" or not m.text.strip() for m in call.messages):
+        if any(m.tool_calls or m.images or m.role == "tool" or not m.text.strip() for m in call.messages):
             return False
         roles = [message.role for message in call.messages]
         if roles.count("system") > roles.index("user") if "user" in roles else True:

@@ -18,6 +18,7 @@ import httpx2
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
+    BinaryContent,
     CachePoint,
     ModelMessage,
     ModelRequest,
@@ -179,7 +180,9 @@ def _messages(call: Call, marked: bool) -> list[ModelMessage]:
         if message.role == "system":
             part = SystemPromptPart(text)
         elif message.role == "user":
-            part = UserPromptPart(_with_cache_points(message) if marked and message.breaks else text)
+            content = _with_cache_points(message) if marked and message.breaks else [text]
+            images = [BinaryContent(one.data, media_type=one.media_type) for one in message.images]
+            part = UserPromptPart([*images, *content] if images or len(content) > 1 else text)
         else:
             part = ToolReturnPart(message.tool_name, text, message.tool_call_id)
         if turns and isinstance(turns[-1], ModelRequest):

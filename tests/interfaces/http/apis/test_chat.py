@@ -120,6 +120,7 @@ async def test_after_the_result_of_a_tool_the_question_is_still_the_users(
     [
         ({"stop": ["\nFinal"]}, "It is six times seven.", "stop"),
         ({"stop": "seven"}, "It is six times ", "stop"),
+        ({"stop": ["six times seven", "times"]}, "It is six ", "stop"),
         ({"max_tokens": 2}, "It is si", "length"),
         ({"max_completion_tokens": 2}, "It is si", "length"),
         ({"max_tokens": 4000, "stop": ["nowhere"]}, ANSWER, "stop"),
@@ -308,7 +309,7 @@ async def test_a_failure_in_a_stream_has_the_form_of_the_api(client: Any, lab: S
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
             openai.BadRequestError,
-            "no seat of the panel reads pictures",
+            "only http:// and https:// URLs",
         ),
     ],
 )
@@ -331,3 +332,36 @@ async def test_unsupported_parameters_are_refused(
     ):
         assert caught.value.param == next(iter(change))
     assert lab.log == []
+
+
+async def test_a_name_of_the_settings_can_be_without_the_footer(lab: ScriptedHost) -> None:
+    lab.on("*", text=ANSWER)
+    models = {"title-helper": {"protocol": "single", "panel": ["lab:beta"], "footer": False}}
+    asked = {"model": "title-helper", "messages": [{"role": "user", "content": "A title?"}]}
+    async with open_server(models=models) as server, server.client() as http:
+        plain = await http.post("/v1/chat/completions", json=asked)
+        wanted = await http.post("/v1/chat/completions", json={**asked, "pnyx": {"footer": True}})
+    plain_text, shown = (one.json()["choices"][0]["message"]["content"] for one in (plain, wanted))
+    assert plain_text == ANSWER
+    assert shown.startswith(f"{ANSWER}\n\n---\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "has_footer"),
+    [
+        ('{"name": "Athens"}', False),
+        ('[1, {"a": 2}]\n', False),
+        ('```json\n{"name": "Athens"}\n```', False),
+        ("42", True),
+        ('It is {"name": "Athens"}', True),
+        ('```json\n{"name": "Athens"}\n```\nas you asked', True),
+    ],
+)
+async def test_an_answer_in_json_has_no_footer(
+    client: Any, lab: ScriptedHost, answer: str, has_footer: bool
+) -> None:
+    lab.on("*", text=answer)
+    completion = await client.chat.completions.create(
+        model="title-helper", messages=[{"role": "user", "content": "A city, as JSON?"}]
+    )
+    assert ("\n---\n" in completion.choices[0].message.content) == has_footer

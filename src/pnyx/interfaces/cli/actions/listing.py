@@ -107,6 +107,7 @@ def _model(info: ModelInfo, panel: tuple[str, ...], settings: Settings, local: S
         "as_of": price and price.as_of,
         "source": info.source,
         "context": info.context,
+        "images": info.images,
         "max_output": info.max_output,
         "parameters": info.parameters,
         "installed": info.model in local if info.kind == "embedded" else None,

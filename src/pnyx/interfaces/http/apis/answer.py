@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ....core.models import money
+from ....core.regex import regex
 from ....protocols.shared.call_form import CALLS
 from ....run.result import Result
 from ...views.certainty import agreement_words, objections_words
 from .conversation import Conversation
 from .tools import Call, Tools
 
-__all__ = ["Answer", "cut", "pieces"]
+__all__ = ["Answer", "cut", "limited", "pieces"]
 
 CHARS_OF_TOKEN = 4
+_FENCED = regex(r"```\w*\n(.*)\n```", re.DOTALL)
 PIECE = 80
 """About how many characters of an answer are sent at once."""
 
@@ -48,12 +52,9 @@ class Answer:
             ):
                 return cls(result, prose, "", "tool_calls", None, tools.calls(result.run_id, calls))
             return cls(result, _cut(prose, conversation.max_tokens), "", "length", None)
-        text, finish, stopped_at = result.answer or "", "stop", None
-        if found := _first(text, conversation.stop):
-            text, finish, stopped_at = text[: found[0]], "stop_sequence", found[1]
-        if conversation.max_tokens is not None and (cut := _cut(text, conversation.max_tokens)) != text:
-            text, finish, stopped_at = cut, "length", None
-        footer = _footer(result, link) if conversation.footer and finish == "stop" else ""
+        text, finish, stopped_at = limited(result.answer or "", conversation)
+        shown = conversation.footer and finish == "stop" and not _is_json(text)
+        footer = _footer(result, link) if shown else ""
         return cls(result, text, footer, finish, stopped_at)
 
     @property
@@ -65,6 +66,16 @@ class Answer:
     def usage(self) -> dict[str, Any]:
         """Tokens and cost of all calls of the run."""
         return dict(self.result.usage)
+
+
+def limited(text: str, conversation: Conversation) -> tuple[str, str, str | None]:
+    """Return a text within the limits of the request, how it ends, and the sequence that it ends before."""
+    finish, stopped_at = "stop", None
+    if found := _first(text, conversation.stop):
+        text, finish, stopped_at = text[: found[0]], "stop_sequence", found[1]
+    if conversation.max_tokens is not None and (cut := _cut(text, conversation.max_tokens)) != text:
+        text, finish, stopped_at = cut, "length", None
+    return text, finish, stopped_at
 
 
 def pieces(text: str) -> list[str]:
@@ -86,15 +97,24 @@ def cut(text: str, size: int) -> Iterator[str]:
 
 
 def _first(text: str, stop: Sequence[str]) -> tuple[int, str] | None:
-    """Where the first of the sequences begins, and which one it is."""
-    found = [(at, sequence) for sequence in stop if sequence and (at := text.find(sequence)) >= 0]
-    return min(found, default=None)
+    """Where the sequence begins that a reader of the text completes first, and which one it is."""
+    found = [(at + len(one), at, one) for one in stop if one and (at := text.find(one)) >= 0]
+    return min(found)[1:] if found else None
 
 
 def _cut(text: str, tokens: int) -> str:
     """The beginning of `text` with about `tokens` tokens. Models differ; here four characters are one."""
     fits = tokens * CHARS_OF_TOKEN
     return text if len(text) <= fits else text[:fits].rstrip()
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is a JSON object or array, alone or in a fence: programs read it whole."""
+    found = _FENCED.fullmatch(text.strip())
+    try:
+        return isinstance(json.loads(found[1] if found else text), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _footer(result: Result, link: str) -> str:

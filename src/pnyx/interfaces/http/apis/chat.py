@@ -13,10 +13,10 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
-from .answer import Answer, cut, pieces
+from .answer import Answer, cut
 from .chat_tools import calls_in, legacy_tools, tools_of, written
 from .conversation import Conversation, Turn, refuse
-from .exchange import Exchange, Step
+from .exchange import Delta, Exchange, Step, Steps
 from .parts import (
     MOST_TURNS,
     Lenient,
@@ -243,13 +243,13 @@ _TEXT = _TextForm("cmpl-", "text_completion", "text_completion")
 
 async def _answer(request: Request, completion: Completion | LegacyCompletion, form: _Form) -> Response:
     exchange = Exchange(request, completion.to_conversation(), _problem)
-    run_id = await exchange.start()
+    run_id = await exchange.start(completion.stream)
     head = {"id": form.prefix + run_id, "created": int(time.time()), "model": completion.model}
     if not completion.stream:
         return await exchange.reply(run_id, lambda answer: _body({**head, "object": form.kind}, answer, form))
     counts = bool(completion.stream_options and completion.stream_options.include_usage)
 
-    def write(steps: AsyncIterator[Step | Answer]) -> AsyncIterator[ServerSentEvent]:
+    def write(steps: Steps) -> AsyncIterator[ServerSentEvent]:
         return _chunks(steps, {**head, "object": form.chunk}, form, counts)
 
     return exchange.stream(run_id, write)
@@ -260,7 +260,7 @@ def _body(head: Mapping[str, Any], answer: Answer, form: _Form) -> dict[str, Any
 
 
 async def _chunks(
-    steps: AsyncIterator[Step | Answer], head: Mapping[str, Any], form: _Form, counts: bool
+    steps: Steps, head: Mapping[str, Any], form: _Form, counts: bool
 ) -> AsyncIterator[ServerSentEvent]:
     """Steps as reasoning, then the answer in pieces, the end, the usage if it `counts`, and `[DONE]`."""
 
@@ -274,8 +274,9 @@ async def _chunks(
             if form.has_roles:
                 yield chunk([form.part(reasoning_content=f"{step.line}\n")])
             continue
-        for piece in pieces(step.shown):
-            yield chunk([form.part(content=piece)])
+        if isinstance(step, Delta):
+            yield chunk([form.part(content=step.text)])
+            continue
         for delta in form.call_parts(step):
             yield chunk([form.part(**delta)])
         yield chunk([form.part(form.finish(step))], pnyx=step.result.to_json())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .... import protocols
 from ....config.server_settings import ServedModel
+from ....core.files import Source
 from ....core.text import Material
 from ....errors import UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Conversation", "RefusedError", "Turn", "joined", "refuse"]
 
 PREFIX = "pnyx/"
-MEDIA = "left out here: a picture, a sound or a file, which the panel cannot read"
+MEDIA = "left out here: an image, a sound or a file, which the panel cannot read"
 
 
 class RefusedError(UsageError):
@@ -41,15 +42,17 @@ def refuse(param: str, message: str) -> RefusedError:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one side said. role: user, assistant or tool. media: whether parts of it are not text.
+    """What one side said. role: user, assistant or tool. media: whether parts of it cannot be given.
 
-    aside: whether the client itself added it to the results of tools, so that it is no question.
+    aside: whether the client itself added it to the results of tools, so that it is no question. files: its
+    images and documents.
     """
 
     role: str
     text: str
     media: bool = False
     aside: bool = False
+    files: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +85,13 @@ class Conversation:
             raise refuse("pnyx.footer", f"must be true or false, not {json.dumps(value)[:40]}")
         return value
 
+    def named(self, served: Mapping[str, ServedModel]) -> Conversation:
+        """The conversation with the footer as the settings have it for the name of its model."""
+        one = served.get(self.model)
+        if one is None or one.footer is None:
+            return self
+        return replace(self, more={"footer": one.footer, **self.more})
+
     def salt(self, key: bytes, owner: str) -> str:
         """The salt of its runs, the same as long as it only grows, so that hosts find the prompts' beginning.
 
@@ -92,12 +102,25 @@ class Conversation:
         begun = json.dumps([owner, self.model, [*self.instructions], tools, first], sort_keys=True)
         return hmac.new(key, begun.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
-    def to_request(self, served: Mapping[str, ServedModel], panels: Collection[str] = ()) -> RunRequest:
+    @property
+    def has_earlier_files(self) -> bool:
+        """Whether turns beside the question have images or documents."""
+        asked = self._asked()
+        return any(turn.files for n, turn in enumerate(self.turns) if n != asked)
+
+    def to_request(
+        self,
+        served: Mapping[str, ServedModel],
+        panels: Collection[str] = (),
+        *,
+        earlier_files: bool = False,
+    ) -> RunRequest:
         """Return the request of a run. served: the settings' own names of models. panels: of saved panels.
 
-        Raises `UsageError` with what is wrong, `NotFound` for a name that stands for no panel.
+        earlier_files: with the images and documents of other turns than the question. Raises `UsageError`
+        with what is wrong, `NotFound` for a name that stands for no panel.
         """
-        question, material = self._split()
+        question, material, files = self._split(earlier_files)
         named = _model(self.model, served, panels)
         given = {"seed": self.seed, "effort": _effort(self.effort), "answer_schema": self.schema}
         more = {name: value for name, value in self.more.items() if name != "footer"}
@@ -109,27 +132,31 @@ class Conversation:
         if self.instructions and isinstance(further := body.get("instructions", ""), str):
             body["instructions"] = "\n\n".join((*self.instructions, *filter(None, (further,))))
         request = RunBody.parse({**body, "question": question}).to_request()
-        return replace(request, context=material)
+        return replace(request, context=material, files=(*request.files, *files))
 
-    def _split(self) -> tuple[str, tuple[Material, ...]]:
-        """Return the question, and all other turns as material, in their order."""
+    def _asked(self) -> int:
+        """The place of the question among the turns. Raises `UsageError` if there is none."""
         asked = [n for n, turn in enumerate(self.turns) if turn.role == "user" and not turn.aside]
         if not asked or self.turns[-1].role == "assistant":
             raise refuse(self.name_of_turns, "the last message is the question, so its role must be user")
-        question = self.turns[asked[-1]]
-        if question.media:
-            raise refuse(
-                self.name_of_turns,
-                "no seat of the panel reads pictures, sounds or files; send their text",
-            )
-        if not question.text.strip():
+        return asked[-1]
+
+    def _split(self, earlier_files: bool) -> tuple[str, tuple[Material, ...], tuple[Source, ...]]:
+        """Return the question, all other turns as material, in their order, and the files of both."""
+        asked = self._asked()
+        if self.turns[asked].media:
+            raise refuse(self.name_of_turns, "the panel reads texts, images and documents, not this part")
+        files: list[Source] = []
+        given = (earlier_files or n == asked for n in range(len(self.turns)))
+        texts = [_shown(turn, files, yes) for turn, yes in zip(self.turns, given, strict=True)]
+        if not texts[asked].strip():
             raise refuse(self.name_of_turns, "the last message of the user is empty")
         material = [
-            Material(f"{'Earlier' if n < asked[-1] else 'Since then'}, {turn.role}", _shown(turn))
+            Material(f"{'Earlier' if n < asked else 'Since then'}, {turn.role}", texts[n])
             for n, turn in enumerate(self.turns)
-            if n != asked[-1] and (turn.text.strip() or turn.media)
+            if n != asked and texts[n].strip()
         ]
-        return question.text, tuple(material)
+        return texts[asked], tuple(material), tuple(files)
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -137,8 +164,23 @@ def joined(parts: Iterable[str]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _shown(turn: Turn) -> str:
-    return joined((turn.text, f"[{MEDIA}]" if turn.media else ""))
+def _shown(turn: Turn, files: list[Source], with_files: bool) -> str:
+    """The text of a turn, with the names of its files, which are added to `files` if it is with them."""
+    names = [_add(files, one) for one in turn.files] if with_files else []
+    left_out = turn.media or (turn.files and not with_files)
+    return joined((turn.text, *(f"[{name}]" for name in names), f"[{MEDIA}]" if left_out else ""))
+
+
+def _add(files: list[Source], file: Source) -> str:
+    """Add a file and return its name: its own, or the number of the image or file."""
+    same = sum(_is_image(one) == _is_image(file) for one in files)
+    name = file.name or f"{'image' if _is_image(file) else 'file'} {same + 1}"
+    files.append(replace(file, name=name))
+    return name
+
+
+def _is_image(file: Source) -> bool:
+    return file.media_type.startswith("image/")
 
 
 def _model(name: str, served: Mapping[str, ServedModel], panels: Collection[str]) -> dict[str, Any]:

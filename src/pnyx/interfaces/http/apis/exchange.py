@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,22 +14,25 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from ....core.events import PhaseEntered, RunFinished
-from ....errors import Forbidden, PnyxError, StoreError
+from ....core.events import Event, PhaseEntered, RunFinished
+from ....errors import FileProblem, Forbidden, PnyxError, StoreError, UsageError
 from ....run.batch import failure
+from ....run.broadcast import TextWanted
 from ....run.result import Result
+from ....run.spec import Spec
 from ...follow import wait_for_result, wait_unless_disconnected, watch
 from ...service import RunService
 from ...views.transcript import Transcript, location
 from ..errors import Exact, refusal
 from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
-from .answer import Answer
-from .conversation import Conversation, RefusedError
+from .answer import Answer, pieces
+from .conversation import Conversation, RefusedError, refuse
+from .deltas import Deltas
 from .retries import KEY, Retries
 from .shapes import error_of
 
-__all__ = ["Exchange", "Step", "Writer"]
+__all__ = ["Delta", "Exchange", "Step", "Steps", "Writer"]
 
 FAILURES = {"budget": 402, "deadline": 504, "interrupted": 503}
 """Stop reason -> HTTP status; any other is 502."""
@@ -39,6 +42,10 @@ SPACE_S = 15.0
 PING_S = 5
 WARNING = "X-Pnyx-Warning"
 """The header that says what of a request is left out."""
+REPLACED = (
+    "the model that was writing the answer broke off, and the answer of run {0} is another text; send the "
+    "request again to get it, which costs nothing"
+)
 LINE = 160
 """Characters of a reply in the line about a step."""
 
@@ -50,8 +57,17 @@ class Step:
     line: str
 
 
-Writer = Callable[[AsyncIterator["Step | Answer"]], AsyncIterator[ServerSentEvent]]
-"""Makes the messages of a stream, in the form of an API, from the steps of a run and its answer."""
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+Steps = AsyncIterator["Step | Delta | Answer"]
+"""The steps of a run, then the text of its answer in pieces, then the answer."""
+Writer = Callable[[Steps], AsyncIterator[ServerSentEvent]]
+"""Makes the messages of a stream, in the form of an API."""
 
 
 @dataclass(frozen=True)
@@ -64,22 +80,34 @@ class Exchange:
     service: RunService = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "service", service_of(self.request))
+        service = service_of(self.request)
+        object.__setattr__(self, "service", service)
+        object.__setattr__(self, "conversation", self.conversation.named(service.settings.serve.models))
 
-    async def start(self) -> str:
-        """Start the run, or join the one that an earlier attempt at this request began. Return its id."""
+    async def start(self, stream: bool | None = False) -> str:
+        """Start the run, or join the one that an earlier attempt at this request began. Return its id.
+
+        stream: whether its answer will be streamed.
+        """
         owner = owner_of(self.request)
         settings, model = self.service.settings, self.conversation.model
         alias = model if model in settings.serve.models else None
         request = self.conversation.to_request(settings.serve.models, settings.panels)
         try:
             spec = await self.service.resolve(request, owner, alias)
+            if self.conversation.has_earlier_files:
+                spec = await self._with_earlier_files(spec, owner, alias)
         except Forbidden as exc:
             raise RefusedError(str(exc), "model", exc.http_status) from None
+        except FileProblem as exc:
+            raise refuse(self.conversation.name_of_turns, str(exc)) from None
         spec = replace(spec, salt=self.conversation.salt(self.request.app.state.salt_key, owner))
         body = await self.request.body()
         while True:
             run_id = await self.service.submit(spec, self._retries.name(owner, self.request, body))
+            if stream and self._text_wanted and (handle := self.service.handle(run_id)) is not None:
+                # Nothing was awaited since the run started, so its first call has not been sent yet.
+                handle.stream_text(self._text_wanted)
             if (await self.service.find(run_id, owner)).status != "cancelled" or self._has_key:
                 return run_id
             # Its client had left for longer than the grace period: there is no answer to join.
@@ -91,6 +119,17 @@ class Exchange:
         warned = {WARNING: tools.warning} if tools and tools.warning else {}
         return {**run_headers(run_id), **warned}
 
+    async def _with_earlier_files(self, spec: Spec, owner: str, alias: str | None) -> Spec:
+        """The spec with the images and documents of earlier turns, if the panel can have them.
+
+        A conversation goes on in text whatever has become of what was shown in it.
+        """
+        settings = self.service.settings
+        request = self.conversation.to_request(settings.serve.models, settings.panels, earlier_files=True)
+        with suppress(UsageError):
+            return await self.service.resolve(request, owner, alias)
+        return spec
+
     @property
     def _has_key(self) -> bool:
         """Whether the client names the run: then it is that one, whatever became of it."""
@@ -100,6 +139,14 @@ class Exchange:
     def _leaving(self) -> dict[str, Any]:
         """What becomes of the run if the client leaves, as arguments of `watch`."""
         return {"cancel": True, "grace_s": self.service.settings.serve.grace_s}
+
+    @property
+    def _text_wanted(self) -> TextWanted:
+        """Whether the answer can be sent as it is written: not if it is put into a form when it is there."""
+        more = self.conversation.more
+        has_form = self.conversation.schema is not None or "answer_schema" in more
+        has_tools = bool(self.conversation.tools and self.conversation.tools.tools) or "client_tools" in more
+        return False if has_form or has_tools else "answer"
 
     @property
     def _retries(self) -> Retries:
@@ -196,17 +243,17 @@ class Exchange:
         path, body = self.request.url.path, bytes(response.body)
         return self.problem(error_of(path, response.status_code, body, state["request_id"]))
 
-    async def _steps(self, run_id: str) -> AsyncGenerator[Step | Answer, None]:
-        view = Transcript()
+    async def _steps(self, run_id: str) -> AsyncGenerator[Step | Delta | Answer, None]:
+        view, deltas = Transcript(), Deltas(self.conversation, self.request.app.state.rewriters)
         last: RunFinished | None = None
-        async with aclosing(watch(self.service, run_id, **self._leaving)) as events:
+        watched = watch(self.service, run_id, tokens=self._text_wanted, **self._leaving)
+        async with aclosing(watched) as events:
             async for event in events:
-                entry = view.add(event)
-                if isinstance(event, PhaseEntered):
-                    yield Step(location(event))
-                elif entry is not None and entry.kind in ("reply", "tally", "tool", "dropped"):
-                    words = " ".join(entry.text.split())
-                    yield Step(f"{entry.title}: {words[:LINE]}{'…' if len(words) > LINE else ''}")
+                if piece := deltas.add(event):
+                    yield Delta(piece)
+                # Once the answer is being written, no line about a step can come before it.
+                elif not deltas.sent and (line := _line(view, event)):
+                    yield Step(line)
                 if isinstance(event, RunFinished):
                     last = event
         if last is None or not last.result:
@@ -216,7 +263,24 @@ class Exchange:
         result = Result.from_json(last.result)
         if refused := self.refusal(result):
             raise _SettledError(refused)
-        yield Answer.of(result, self.conversation, page_of(self.request, run_id))
+        answer = Answer.of(result, self.conversation, page_of(self.request, run_id))
+        rest = deltas.rest(answer.text)
+        if rest is None:
+            raise _SettledError(refusal(503, REPLACED.format(run_id), type="answer_replaced"))
+        for piece in pieces(rest + answer.footer):
+            yield Delta(piece)
+        yield answer
+
+
+def _line(view: Transcript, event: Event) -> str | None:
+    """One line about an event, if it says something to others. view: of the events so far; it is added to."""
+    entry = view.add(event)
+    if isinstance(event, PhaseEntered):
+        return location(event)
+    if entry is None or entry.kind not in ("reply", "tally", "tool", "dropped"):
+        return None
+    words = " ".join(entry.text.split())
+    return f"{entry.title}: {words[:LINE]}{'…' if len(words) > LINE else ''}"
 
 
 class _SettledError(Exception):

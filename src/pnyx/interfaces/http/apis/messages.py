@@ -17,10 +17,20 @@ from ....core.regex import regex
 from ....core.text import estimate_tokens
 from ....core.tool_calls import ANY, AUTO, NONE
 from ..errors import Exact
-from .answer import Answer, cut, pieces
+from .answer import Answer, cut
 from .conversation import Conversation, Turn, refuse
-from .exchange import Exchange, Step
-from .parts import MOST_TURNS, Lenient, MostTokens, Names, Parts, answer_schema, result_turn, text_of, turn
+from .exchange import Delta, Exchange, Step, Steps
+from .parts import (
+    MOST_TURNS,
+    Lenient,
+    MostTokens,
+    Names,
+    Parts,
+    answer_schema,
+    content_of,
+    result_turn,
+    turn,
+)
 from .tools import Choice, Tool, Tools, builtin, chosen_name, each, function
 
 __all__ = ["ROUTER", "CountTokens", "Messages"]
@@ -73,8 +83,8 @@ class CountTokens(Lenient):
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
         names: Names = {}
-        system = [text_of(self.system, "system")[0]]
-        system += [text_of(one.content, "messages")[0] for one in self.messages if one.role == "system"]
+        system = [content_of(self.system, "system").text]
+        system += [content_of(one.content, "messages").text for one in self.messages if one.role == "system"]
         return Conversation(
             model=self.model,
             instructions=tuple(filter(str.strip, system)),
@@ -141,7 +151,7 @@ def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:
 async def create(request: Request, message: Messages) -> Response:
     """Return the panel's answer in Anthropic's format, with the whole result in `pnyx`."""
     exchange = Exchange(request, message.to_conversation(), _problem)
-    run_id = await exchange.start()
+    run_id = await exchange.start(message.stream)
     head = {"id": f"msg_{run_id}", "type": "message", "role": "assistant", "model": message.model}
     if not message.stream:
         return await exchange.reply(run_id, lambda answer: _body(head, answer))
@@ -170,15 +180,14 @@ def _body(head: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     return {**head, "content": content, **end, "usage": _usage(answer), "pnyx": answer.result.to_json()}
 
 
-async def _events(
-    steps: AsyncIterator[Step | Answer], head: Mapping[str, Any]
-) -> AsyncIterator[ServerSentEvent]:
+async def _events(steps: Steps, head: Mapping[str, Any]) -> AsyncIterator[ServerSentEvent]:
     """Steps as a block of thinking, then the answer as a block of text, and each call as a block."""
     nothing = {"input_tokens": 0, "output_tokens": 0}
     start = {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": nothing}
     yield _event("message_start", message=start)
     yield _event("ping")
-    thinking = False
+    thinking = writing = False
+    place = 0
     async for step in steps:
         if isinstance(step, Step):
             if not thinking:
@@ -189,11 +198,22 @@ async def _events(
             yield _event("content_block_delta", index=0, delta=delta)
             continue
         if thinking:
-            signature = {"type": "signature_delta", "signature": step.result.run_id}
+            signature = {"type": "signature_delta", "signature": str(head["id"]).removeprefix("msg_")}
             yield _event("content_block_delta", index=0, delta=signature)
             yield _event("content_block_stop", index=0)
-        for place, block in enumerate(_body(head, step)["content"], int(thinking)):
-            for event in _block(place, block):
+            thinking, place = False, 1
+        if isinstance(step, Delta):
+            if not writing:
+                yield _event("content_block_start", index=place, content_block={"type": "text", "text": ""})
+                writing = True
+            yield _event("content_block_delta", index=place, delta={"type": "text_delta", "text": step.text})
+            continue
+        blocks = _body(head, step)["content"]
+        if writing:
+            yield _event("content_block_stop", index=place)
+            blocks, place = blocks[1:], place + 1
+        for n, block in enumerate(blocks, place):
+            for event in _block(n, block):
                 yield event
         end = {"stop_reason": STOPS.get(step.finish, step.finish), "stop_sequence": step.stopped_at}
         yield _event("message_delta", delta=end, usage=_usage(step), pnyx=step.result.to_json())
@@ -201,10 +221,10 @@ async def _events(
 
 
 def _block(place: int, block: Mapping[str, Any]) -> Iterator[ServerSentEvent]:
-    """The events of a block of text or of a call."""
+    """The events of an empty block of text, or of a call."""
     if block["type"] == "text":
         begun: dict[str, Any] = {"type": "text", "text": ""}
-        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+        deltas: list[dict[str, str]] = []
     else:
         begun, written = {**block, "input": {}}, json.dumps(block["input"], ensure_ascii=False)
         deltas = [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ....core.files import Source
 from .conversation import Turn, joined, refuse
+from .files import file_of
 
 __all__ = [
     "MOST_TURNS",
@@ -19,9 +21,9 @@ __all__ = [
     "Stop",
     "answer_schema",
     "call_text",
+    "content_of",
     "result_turn",
     "sequences",
-    "text_of",
     "turn",
 ]
 
@@ -73,16 +75,24 @@ def answer_schema(format: object, param: str) -> Mapping[str, Any] | None:
             raise refuse(param, f"must be text, json_object or json_schema, not {str(other)[:40]!r}")
 
 
-def text_of(content: object, param: str) -> tuple[str, bool]:
-    """The text of a message's content, and whether other parts were left out."""
+class Content(NamedTuple):
+    """What a message holds. media: whether parts were left out that are neither text nor a file."""
+
+    text: str
+    media: bool = False
+    files: tuple[Source, ...] = ()
+
+
+def content_of(content: object, param: str) -> Content:
+    """What is in the content of a message. Raises `UsageError` for a part in no form of any API."""
     if content is None or isinstance(content, str):
-        return content or "", False
-    texts, media = [], False
-    for part in content if isinstance(content, list) else [content]:
-        text, other = _part(part, param)
-        texts.append(text)
-        media = media or other
-    return joined(texts), media
+        return Content(content or "")
+    parts = [_part(part, param) for part in (content if isinstance(content, list) else [content])]
+    return Content(
+        joined(one.text for one in parts),
+        any(one.media for one in parts),
+        tuple(file for one in parts for file in one.files),
+    )
 
 
 Names = dict[str, str]
@@ -91,15 +101,17 @@ Names = dict[str, str]
 
 def turn(role: str, content: object, param: str, calls: Iterable[tuple[object, object]] = ()) -> Turn:
     """A turn. calls: those of tools, each with name and arguments."""
-    text, media = text_of(content, param)
-    return Turn(role, joined((text, *(call_text(*one) for one in calls))), media)
+    found = content_of(content, param)
+    return Turn(
+        role, joined((found.text, *(call_text(*one) for one in calls))), found.media, files=found.files
+    )
 
 
 def result_turn(name: str | None, content: object, param: str, *, failed: bool = False) -> Turn:
     """The result of a call. name: of the tool, None if it is not known. failed: whether it is an error."""
-    text, media = text_of(content, param)
-    what = "Error" if failed else "Result"
-    return Turn("tool", f"{what} of the tool {name}:\n{text}" if name else text, media)
+    found, what = content_of(content, param), "Error" if failed else "Result"
+    text = f"{what} of the tool {name}:\n{found.text}" if name else found.text
+    return Turn("tool", text, found.media, files=found.files)
 
 
 def call_text(name: object, arguments: object) -> str:
@@ -108,18 +120,20 @@ def call_text(name: object, arguments: object) -> str:
     return f"Call of the tool {name}: {written}"
 
 
-def _part(part: object, param: str) -> tuple[str, bool]:
+def _part(part: object, param: str) -> Content:
     if isinstance(part, str):
-        return part, False
+        return Content(part)
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
         raise refuse(param, "a part of a message is an object with a type")
     kind = part["type"]
     if kind in TEXTS:
         if not isinstance(part.get("text"), str):
             raise refuse(param, f"a part of type {kind} needs a text")
-        return part["text"], False
+        return Content(part["text"])
     if kind == "refusal":
-        return str(part.get("refusal") or ""), False
+        return Content(str(part.get("refusal") or ""))
     if kind == "tool_use":
-        return call_text(part.get("name"), part.get("input")), False
-    return "", kind not in SILENT
+        return Content(call_text(part.get("name"), part.get("input")))
+    if (file := file_of(part, param)) is not None:
+        return Content("", files=(file,))
+    return Content("", kind not in SILENT)

@@ -8,8 +8,8 @@ from typing import Any
 
 from sse_starlette import ServerSentEvent
 
-from .answer import Answer, cut, pieces
-from .exchange import Step
+from .answer import Answer, cut
+from .exchange import Delta, Step, Steps
 from .tools import Call, builtin_item
 
 __all__ = ["PREFIX", "body_of", "events", "failed_events"]
@@ -17,6 +17,8 @@ __all__ = ["PREFIX", "body_of", "events", "failed_events"]
 PREFIX = "resp_"
 ARGUMENTS = 400
 """About how many characters of a call's arguments are sent at once."""
+EMPTY = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+"""The text of a message before it is written."""
 Event = Callable[..., ServerSentEvent]
 
 
@@ -62,7 +64,7 @@ def body_of(head: Mapping[str, Any], answer: Answer, *before: Mapping[str, Any])
 
 
 async def events(
-    steps: AsyncIterator[Step | Answer], head: Mapping[str, Any], numbers: Iterator[int]
+    steps: Steps, head: Mapping[str, Any], numbers: Iterator[int]
 ) -> AsyncIterator[ServerSentEvent]:
     """Steps as a reasoning item with a summary, then the answer as a message, and each call as an item.
 
@@ -78,7 +80,8 @@ async def events(
     yield event("response.created", response=started)
     yield event("response.in_progress", response=started)
     run_id = str(head["id"]).removeprefix(PREFIX)
-    lines: list[str] = []
+    lines, before = list[str](), list[dict[str, Any]]()
+    writing = False
     thought = {"item_id": f"rs_{run_id}", "output_index": 0, "summary_index": 0}
     async for step in steps:
         if isinstance(step, Step):
@@ -90,20 +93,30 @@ async def events(
             lines.append(f"{step.line}\n")
             yield event("response.reasoning_summary_text.delta", **thought, delta=lines[-1])
             continue
-        before: list[dict[str, Any]] = []
-        if lines:
+        if lines and not before:
             part = {"type": "summary_text", "text": "".join(lines)}
             before = [{"id": f"rs_{run_id}", "type": "reasoning", "summary": [part], "status": "completed"}]
             yield event("response.reasoning_summary_text.done", **thought, text=part["text"])
             yield event("response.reasoning_summary_part.done", **thought, part=part)
             yield event("response.output_item.done", output_index=0, item=before[0])
+        written = {"item_id": f"msg_{run_id}", "output_index": len(before), "content_index": 0}
+        if not writing and (isinstance(step, Delta) or not step.calls):
+            writing, item = True, _message(run_id, "", "in_progress")
+            yield event("response.output_item.added", output_index=len(before), item=item)
+            yield event("response.content_part.added", **written, part=EMPTY)
+        if isinstance(step, Delta):
+            yield event("response.output_text.delta", **written, delta=step.text, logprobs=[])
+            continue
         body = body_of(head, step, *before)
         calls = {_call(call)["id"]: call for call in step.calls}
         for place, item in enumerate(body["output"][len(before) :], len(before)):
-            told = _message_events if item["type"] == "message" else _call_events
-            yield event("response.output_item.added", output_index=place, item=_begun(item))
-            for one in told(event, place, item, calls.get(item["id"]), step):
-                yield one
+            if item["type"] == "message":
+                yield event("response.output_text.done", **written, text=step.shown, logprobs=[])
+                yield event("response.content_part.done", **written, part=item["content"][0])
+            else:
+                yield event("response.output_item.added", output_index=place, item=_begun(item))
+                for one in _call_events(event, place, item, calls[item["id"]]):
+                    yield one
             yield event("response.output_item.done", output_index=place, item=item)
         end = "response.incomplete" if body["status"] == "incomplete" else "response.completed"
         yield event(end, response=body)
@@ -123,28 +136,13 @@ def failed_events(
 
 
 def _begun(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item as it begins: without its text, and that of a call in a form that has no text whole."""
-    empty: dict[str, Any] = {name: "" for name in ("arguments", "input") if name in item}
-    empty |= {"content": []} if item["type"] == "message" else {}
+    """The item of a call as it begins: without its text; a call in a form that has no text is whole."""
+    empty = {name: "" for name in ("arguments", "input") if name in item}
     return {**item, **empty, "status": "in_progress"}
 
 
-def _message_events(
-    event: Event, place: int, item: Mapping[str, Any], _: Call | None, answer: Answer
-) -> Iterator[ServerSentEvent]:
-    written = {"item_id": item["id"], "output_index": place, "content_index": 0}
-    empty = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-    yield event("response.content_part.added", **written, part=empty)
-    for piece in pieces(answer.shown):
-        yield event("response.output_text.delta", **written, delta=piece, logprobs=[])
-    yield event("response.output_text.done", **written, text=answer.shown, logprobs=[])
-    yield event("response.content_part.done", **written, part=item["content"][0])
-
-
-def _call_events(
-    event: Event, place: int, item: Mapping[str, Any], call: Call | None, _: Answer
-) -> Iterator[ServerSentEvent]:
-    if call is None or builtin_item(call) is not None:
+def _call_events(event: Event, place: int, item: Mapping[str, Any], call: Call) -> Iterator[ServerSentEvent]:
+    if builtin_item(call) is not None:
         return
     written = {"item_id": item["id"], "output_index": place}
     kind = "custom_tool_call_input" if call.is_text else "function_call_arguments"

@@ -131,7 +131,7 @@ async def create(request: Request, body: CreateResponse) -> Response:
     conversation = await _continued(request, body)
     head, numbers = dict[str, Any](), count()
     exchange = Exchange(request, conversation, lambda error: failed_events(head, error, numbers))
-    run_id = await exchange.start()
+    run_id = await exchange.start(body.stream)
     head |= _head(run_id, int(time.time()), body.model, body)
     if body.background and not body.stream:
         return Exact({**head, "status": "in_progress"}, headers=exchange.headers(run_id))

@@ -23,7 +23,7 @@ from ....run.run_rows import id_for_name
 __all__ = ["KEY", "Retries"]
 
 WINDOW_S = 600
-FAILED_S = 15
+FAILED_S = 30
 """Seconds for which the same request gets the same failure. Clients wait 2 to 8 seconds between attempts."""
 MOST = 10_000
 """Requests that are remembered."""
