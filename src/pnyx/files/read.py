@@ -7,7 +7,8 @@ import base64
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,12 +63,15 @@ async def read_files(
     limits: ContextSettings,
     *,
     paths: bool = False,
+    roots: Sequence[Path] | None = None,
     page: ReadPage | None = None,
 ) -> Reading:
     """Read the sources, in their order. `File` objects are read already.
 
-    paths: whether the request may name files of this machine. page: fetches addresses; None: the public web.
-    Raises `FileProblem` for one that cannot be read, and if they are too many or too large.
+    paths: whether the request may name files of this machine. roots: the only folders in which they may be,
+    for a request that a person has not typed: relative paths start in the first. page: fetches addresses;
+    None: the public web. Raises `FileProblem` for one that cannot be read, and if they are too many or too
+    large.
     """
     wanted = list(sources)
     if len(wanted) > limits.files:
@@ -81,7 +85,8 @@ async def read_files(
         if isinstance(one, File):
             file = one
         else:
-            _check(one, number, paths)
+            _check(one, number, paths or roots is not None)
+            one = one if roots is None else _within(one, roots)
             file = await _read(one, number, limits, page)
             if one.path is not None and looks_secret(file.name, file.text.encode("utf-8", "replace")):
                 notes.append(f"{file.name} looks like a secret: every model of the panel gets it")
@@ -105,6 +110,22 @@ def _check(source: Source, number: int, paths: bool) -> None:
         raise FileProblem(f"file {number}: paths are not read here; send the content, or data_base64")
     if len(source.name) > LONGEST_NAME or not is_text(source.name):
         raise FileProblem(f"the name of file {number} is not a text of at most {LONGEST_NAME} characters")
+
+
+def _within(source: Source, roots: Sequence[Path]) -> Source:
+    """The source with its path resolved. Raises `FileProblem` if that is in none of the folders."""
+    if source.path is None:
+        return source
+    tops = [root.resolve() for root in roots]
+    # Resolved, so that no link and no ".." leads elsewhere.
+    path = (tops[0] / source.path).resolve() if tops else Path(source.path)
+    if not any(path.is_relative_to(top) for top in tops):
+        raise FileProblem(
+            f"{source.path} is not read: it is outside the folders of [tools.file_read] roots; send its text"
+        )
+    if looks_secret(path.name):
+        raise FileProblem(f"{source.path} is not read: it looks like a secret")
+    return replace(source, name=source.name or source.path, path=str(path))
 
 
 async def _read(source: Source, number: int, limits: ContextSettings, page: ReadPage | None) -> File:

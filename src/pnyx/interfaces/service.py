@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 from ..config.load import database_url
@@ -112,14 +113,14 @@ class RunService(RunRecords):
         owner: str,
         alias: str | None = None,
         *,
-        paths: bool = False,
+        local: bool = False,
         conversation: str | None = None,
     ) -> Spec:
         """Return the spec of an external request, within the limits that the settings have for such requests.
 
-        alias: the name of `[serve.models]` that the request gives as its model. paths: whether it may name
-        files of this machine, which are read. conversation: the one of which the run is a turn.
-        Raises `UsageError`, `Forbidden`, `NotFound`, `ConfigError`.
+        alias: the name of `[serve.models]` that the request gives as its model. local: whether it may name
+        files of this machine, in the folders of `[tools.file_read] roots`. conversation: the one of which the
+        run is a turn. Raises `UsageError`, `Forbidden`, `NotFound`, `ConfigError`.
         """
         saved = None if request.panel is None else self.settings.saved_panel(request.panel)
         if saved is None or saved.budget is None or (request.budget_usd or 0) > saved.budget:
@@ -135,7 +136,7 @@ class RunService(RunRecords):
             # What is not allowed is refused before addresses are fetched.
             without = resolve(replace(request, files=()), self.settings, owner=owner)
             self.permissions(owner).check(without, alias)
-        read = await read_files(request.files, self.settings.context, paths=paths)
+        read = await read_files(request.files, self.settings.context, roots=self._roots() if local else None)
         request = replace(request, files=read.files)
         spec = resolve(request, self.settings, owner=owner, conversation=conversation)
         self.permissions(owner).check(spec, alias, request.panel)
@@ -155,6 +156,9 @@ class RunService(RunRecords):
         name = row.conversation or await self.begin_conversation(row.id)
         request = replace(request, context=earlier_turns(turns, seats))
         return await self.resolve(request, owner, conversation=name)
+
+    def _roots(self) -> list[Path]:
+        return [Path(root).expanduser() for root in self.settings.tools.file_read.roots]
 
     def check_budget(self, budget_usd: float | None) -> None:
         """Raise `UsageError` for a budget above the configured cap per run."""

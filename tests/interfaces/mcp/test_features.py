@@ -357,3 +357,28 @@ async def test_titles_and_hints_say_what_a_tool_does(connect: Connect) -> None:
             assert hints.read_only_hint == reads
             assert hints.destructive_hint == (True if tool.name == "cancel" else None if reads else False)
             assert hints.open_world_hint == (tool.name in ("ask", "resume"))
+
+
+async def test_over_stdio_a_file_may_be_named_by_its_path_within_the_roots(lab: ScriptedHost) -> None:
+    lab.on("*", text="It is so.\nFinal answer: 42")
+    Path("notes.md").write_text("the notes")  # noqa: ASYNC240 (small files of the test)
+    Path("prod.env").write_text("planted")  # noqa: ASYNC240
+    Path("link.md").symlink_to("/etc/passwd")  # noqa: ASYNC240
+    async with over_lines() as client:
+        await asked(client, files=[{"path": "notes.md"}])
+        assert "file notes.md" in lab.log[-1].text
+        assert "1| the notes" in lab.log[-1].text
+        sent = len(lab.log)
+        for path, why in (
+            ("/etc/passwd", "outside the folders of [tools.file_read] roots"),
+            ("../../etc/passwd", "outside the folders"),
+            ("link.md", "outside the folders"),
+            ("prod.env", "looks like a secret"),
+        ):
+            refused = await client.call_tool("ask", {**VOTE, "files": [{"path": path}]})
+            assert refused.is_error
+            assert why in text_of(refused)
+        assert len(lab.log) == sent
+    async with open_server() as server, over_http(server) as client:
+        refused = await client.call_tool("ask", {**VOTE, "files": [{"path": "notes.md"}]})
+        assert "paths are not read here" in text_of(refused)

@@ -18,7 +18,7 @@ from ...files.diff import is_revision, read_diff
 from ...files.folder import list_folder
 from ...files.read import Reading, read_files
 from ...run.spec import Spec
-from ..views.files import cost_words, summary_words
+from ..views.files import summary_words, total_words
 from .terminal.output import Output
 from .terminal.plain import paragraph
 
@@ -109,7 +109,7 @@ def piped(output: Output, flags: FileFlags) -> tuple[Source, ...]:
 
 
 def note_files(output: Output, spec: Spec) -> None:
-    """Print the files of a run that is about to start, with their tokens and the expected cost."""
+    """Print the files of a run that is about to start, with their tokens; its expected cost follows."""
     if spec.files and not output.quiet:
         output.err.lines(paragraph(output.err, summary_words(spec.file_rows), "dim"))
-        output.err.lines(paragraph(output.err, cost_words(spec), "dim"))
+        output.err.lines(paragraph(output.err, total_words(spec), "dim"))

@@ -197,6 +197,7 @@ class Connection:
             state=getattr(typed, "request_state", None),
             request_id=number,
             session=self._session if self._era == "handshake" else None,
+            local=True,
             push=self.notify,
         )
 

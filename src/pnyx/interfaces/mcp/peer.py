@@ -97,7 +97,8 @@ class Peer:
 
     owner: of the runs that it can see. version: of the protocol. answers, state: what a client of 2026 sends
     when it repeats a request, see `InputNeeded`. request_id: of the JSON-RPC request. session: None for
-    versions without one. push: sends a notification that belongs to no request.
+    versions without one. local: whether it started this process, so that it may name files of this machine.
+    push: sends a notification that belongs to no request.
     """
 
     owner: str
@@ -109,6 +110,7 @@ class Peer:
     state: str | None = None
     request_id: str | int = ""
     session: Session | None = None
+    local: bool = False
     push: Callable[[ServerNotification], Coroutine[Any, Any, None]] | None = None
 
     @property

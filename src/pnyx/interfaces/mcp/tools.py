@@ -145,7 +145,7 @@ async def ask(caller: Caller, request: Ask) -> ToolResult:
     if not (wanted.panel or wanted.preset or wanted.options or wanted.rounds):
         protocol = known.get(wanted.protocol or service.settings.run.protocol)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
-    spec = await service.resolve(wanted, caller.owner)
+    spec = await service.resolve(wanted, caller.owner, local=caller.peer.local)
     with caller.waiting() as waiting:
         budget = await ask_for_budget(caller.peer, spec, service.settings)
         if budget is not None:
