@@ -63,8 +63,15 @@ def test_lines_end_with_lf_whatever_they_ended_with() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"\0\1\2\3" * 100, b"\x7fELF\2\1\1" + b"\0" * 50, bytes(range(256)) * 4, b"ok\0" + b"x" * 99],
-    ids=["zeros", "program", "bytes", "nul"],
+    [
+        b"\0\1" * 50,
+        b"\1\0" * 50,
+        b"\0\1\2\3" * 100,
+        b"\x7fELF\2\1\1" + b"\0" * 50,
+        bytes(range(256)) * 4,
+        b"ok\0" + b"x" * 99,
+    ],
+    ids=["pairs", "pairs-le", "zeros", "program", "bytes", "nul"],
 )
 def test_what_is_no_text_is_refused(data: bytes) -> None:
     assert is_binary(data)

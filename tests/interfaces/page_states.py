@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,8 +13,9 @@ from tests.interfaces.council_runs import member
 from tests.support.browsing import Serve, Tab
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
+from tests.support.sources import ROOT
 
-__all__ = ["QUESTION", "STATES", "Scene"]
+__all__ = ["QUESTION", "STATES", "Scene", "problems"]
 
 QUESTION = "Should a two-person startup self-host PostgreSQL?"
 PROPOSAL = """**Use a managed database** until someone is paid to operate one.
@@ -57,6 +59,26 @@ def wrong(n: int, p: float) -> float:  # a majority of n is wrong
 
 - [x] independent errors
 - [ ] the same training data"""
+
+
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" | ")}`)"""
+TERMINAL = re.compile(
+    r"\bpnyx (?!serve_)[a-z]+|\bmake [a-z]+|Traceback|\w+Error\b|\w+Exception\b|Errno|ssl:default"
+)
+
+
+def problems(tab: Tab) -> list[str]:
+    """What is wrong with the state that a tab shows: rules of axe, commands, width, headings."""
+    tab.page.evaluate(AXE.read_text("utf-8"))
+    found: list[str] = tab.page.evaluate(VIOLATIONS)
+    if tab.scrolls_sideways():
+        found.append("it scrolls sideways")
+    found += [f"a command: {one}" for one in TERMINAL.findall(tab.page.locator("main").inner_text())]
+    if (headings := tab.page.locator("h1").count()) != 1:
+        found.append(f"{headings} headings of level 1")
+    return found
 
 
 @dataclass

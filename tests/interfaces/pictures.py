@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
-from tests.interfaces.page_states import STATES, Scene
+from tests.interfaces.page_states import STATES, Scene, problems
 from tests.interfaces.test_page_ask import SAVED
 from tests.support.browsing import Serve, Tab, chromium, serving
 from tests.support.scripted import ScriptedHost
@@ -66,6 +66,7 @@ def _take(
         tab.page.goto(server.link)
         tab.question.wait_for()
         STATES[name](Scene(tab, server, host))
+        assert not (found := problems(tab)), f"{name}: {found}"
         for width, most in WIDTHS.items():
             tab.page.set_viewport_size({"width": width, "height": 900})
             for theme in ("light", "dark"):

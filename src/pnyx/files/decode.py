@@ -94,9 +94,14 @@ def _wide(sample: bytes) -> str:
     least = len(odd) * 3 // 4
     if len(sample) < 4 or not least:
         return ""
-    if odd.count(0) >= least and not even.count(0):
+    if odd.count(0) >= least and _is_plain(even):
         return "utf-16-le"
-    return "utf-16-be" if even.count(0) >= least and not odd.count(0) else ""
+    return "utf-16-be" if even.count(0) >= least and _is_plain(odd) else ""
+
+
+def _is_plain(letters: bytes) -> bool:
+    """Whether the other bytes of pairs are letters; a few are halves of dashes and quotation marks."""
+    return sum(byte in _CONTROLS for byte in letters) <= len(letters) // 10
 
 
 def _is_western(data: bytes) -> bool:

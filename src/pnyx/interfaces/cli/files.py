@@ -18,7 +18,7 @@ from ...files.diff import is_revision, read_diff
 from ...files.folder import list_folder
 from ...files.read import Reading, read_files
 from ...run.spec import Spec
-from ..views.files import cost_words, summary_words
+from ..views.files import summary_words, total_words
 from .terminal.output import Output
 from .terminal.plain import paragraph
 
@@ -26,8 +26,10 @@ __all__ = ["FileFlags", "note_files", "piped", "read_flags"]
 
 STDIN = "stdin"
 """The name of what is piped."""
-PATIENCE_S = 2.0
+NOTE_S = 2.0
 """Seconds without a byte on stdin after which a line says what is waited for."""
+PATIENCE_S = 60.0
+"""Further seconds after which that is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +104,20 @@ def piped(output: Output, flags: FileFlags) -> tuple[Source, ...]:
         descriptor, kind = -1, stat.S_IFREG
     if not (stat.S_ISFIFO(kind) or stat.S_ISREG(kind)):
         return ()
-    if descriptor >= 0 and not select.select([descriptor], [], [], PATIENCE_S)[0]:
-        output.note("waiting for the end of standard input; --no-input or </dev/null leaves it alone", "dim")
+    if descriptor >= 0 and not select.select([descriptor], [], [], NOTE_S)[0]:
+        output.note("waiting for standard input; --no-input or </dev/null leaves it alone", "dim")
+        if not select.select([descriptor], [], [], PATIENCE_S)[0]:
+            # A program that starts this one may leave a pipe open for ever.
+            raise UsageError(
+                f"nothing came on standard input within {PATIENCE_S:g} s; leave it alone with --no-input or "
+                "</dev/null, or wait for it with --file -"
+            )
     data = sys.stdin.buffer.read()
     return (Source(name=STDIN, data=data),) if data.strip() else ()
 
 
 def note_files(output: Output, spec: Spec) -> None:
-    """Print the files of a run that is about to start, with their tokens and the expected cost."""
+    """Print the files of a run that is about to start, with their tokens; its expected cost follows."""
     if spec.files and not output.quiet:
         output.err.lines(paragraph(output.err, summary_words(spec.file_rows), "dim"))
-        output.err.lines(paragraph(output.err, cost_words(spec), "dim"))
+        output.err.lines(paragraph(output.err, total_words(spec), "dim"))

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core.events import Event, RunStarted
-from ...core.models import money
+from ...core.files import file_tokens
 from ...run.spec import Spec
-from .plan import plan
 from .transcript import quantity
 
-__all__ = ["cost_words", "file_words", "files_of", "size_words", "summary_words"]
+__all__ = ["file_words", "files_of", "size_words", "summary_words", "total_words"]
 
 NAMED = 5
 """Files that a summary names; of more it gives the number."""
@@ -47,15 +46,7 @@ def summary_words(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"files: {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
-def cost_words(spec: Spec) -> str:
-    """What the files of a run add up to, and what the run is expected to cost, before it starts."""
-    size, tokens = sum(one.size for one in spec.files), sum(one.tokens for one in spec.files)
-    bounds = plan(spec)
-    words = [
-        f"{quantity(len(spec.files), 'file')}, {size_words(size)}, at most {tokens:,} tokens in a prompt"
-    ]
-    if bounds.expected_usd:
-        words.append(f"about {money(bounds.expected_usd)} is expected")
-    if bounds.cost_usd:
-        words.append(f"at most {money(bounds.cost_usd)}")
-    return "; ".join(words)
+def total_words(spec: Spec) -> str:
+    """What the files of a run add up to."""
+    size, tokens = sum(one.size for one in spec.files), file_tokens(spec.files)
+    return f"{quantity(len(spec.files), 'file')}, {size_words(size)}, at most {tokens:,} tokens in a prompt"

@@ -230,35 +230,33 @@ async def test_a_call_that_nobody_can_write_is_an_error_in_the_form_of_the_api(
     assert '"path": 7' in completion.choices[0].message.content
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({"tools": [{"type": "function"}]}, "tools[0].function.name"),
-        (
-            {"tools": [{"type": "function", "function": {**READ, "parameters": 7}}]},
-            "tools[0].function.parameters",
-        ),
-        (
-            {"tools": [TOOL, {"type": "function", "function": {"name": "b", "parameters": {"type": "x"}}}]},
-            "tools[1].function",
-        ),
-        ({"tools": [TOOL, TOOL]}, "tools[1].function"),
-        ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools[0].function"),
-        ({"tools": [TOOL], "tool_choice": "any"}, "tool_choice"),
-        ({"tool_choice": "required"}, "tool_choice"),
-        ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "b"}}}, "tool_choice"),
-        ({"tools": [TOOL], "tool_choice": {"type": "function"}}, "tool_choice.function.name"),
-        ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools"}}, "tool_choice.allowed_tools"),
-        ({"tools": [{"type": "web_search"}], "tool_choice": "required"}, "tool_choice"),
-        ({"tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"}}, "tool_choice"),
-    ],
-)
-async def test_tools_that_are_wrong_are_refused_by_name(
-    client: Any, lab: ScriptedHost, fields: dict[str, Any], param: str
-) -> None:
-    with pytest.raises(openai.BadRequestError) as caught:
-        await client.chat.completions.create(model="voting", messages=[ASKED], **fields)
-    assert caught.value.param == param
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"tools": [{"type": "function"}]}, "tools[0].function.name"),
+    (
+        {"tools": [{"type": "function", "function": {**READ, "parameters": 7}}]},
+        "tools[0].function.parameters",
+    ),
+    (
+        {"tools": [TOOL, {"type": "function", "function": {"name": "b", "parameters": {"type": "x"}}}]},
+        "tools[1].function",
+    ),
+    ({"tools": [TOOL, TOOL]}, "tools[1].function"),
+    ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools[0].function"),
+    ({"tools": [TOOL], "tool_choice": "any"}, "tool_choice"),
+    ({"tool_choice": "required"}, "tool_choice"),
+    ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "b"}}}, "tool_choice"),
+    ({"tools": [TOOL], "tool_choice": {"type": "function"}}, "tool_choice.function.name"),
+    ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools"}}, "tool_choice.allowed_tools"),
+    ({"tools": [{"type": "web_search"}], "tool_choice": "required"}, "tool_choice"),
+    ({"tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"}}, "tool_choice"),
+]
+
+
+async def test_tools_that_are_wrong_are_refused_by_name(client: Any, lab: ScriptedHost) -> None:
+    for fields, param in WRONG:
+        with pytest.raises(openai.BadRequestError) as caught:
+            await client.chat.completions.create(model="voting", messages=[ASKED], **fields)
+        assert caught.value.param == param
     assert lab.log == []
 
 

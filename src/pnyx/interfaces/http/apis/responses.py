@@ -134,7 +134,7 @@ async def create(request: Request, body: CreateResponse) -> Response:
     run_id = await exchange.start(body.stream)
     head |= _head(run_id, int(time.time()), body.model, body)
     if body.background and not body.stream:
-        return Exact({**head, "status": "in_progress"}, headers=run_headers(run_id))
+        return Exact({**head, "status": "in_progress"}, headers=exchange.headers(run_id))
     if not body.stream:
         return await exchange.reply(run_id, lambda answer: body_of(head, answer))
     return exchange.stream(run_id, lambda steps: events(steps, head, numbers))
