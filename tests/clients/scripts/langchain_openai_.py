@@ -93,8 +93,8 @@ def image() -> str:
     for form in BOTH:
         answer = chat(**form).invoke([picture, AIMessage("A dot."), HumanMessage(f"Which colour? {form}")])
         expect(answer.text.startswith(ANSWER), answer)
-    raises(openai.BadRequestError, lambda: chat().invoke([picture]), "pictures")
-    return "a picture in the question itself is refused with 400"
+    raises(openai.BadRequestError, lambda: chat().invoke([picture]), "reads images")
+    return "a picture in the question is refused with 400, as no model of the panel reads images"
 
 
 @check("errors")
