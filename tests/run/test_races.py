@@ -393,19 +393,3 @@ async def test_cancelling_a_run_that_workers_keep_taking_ends_with_an_error(
     with pytest.raises(Running, match="pnyx cancel"):
         await node.runner.cancel(handle.run_id)
     assert looks == CANCEL_TRIES
-
-
-@pytest.mark.parametrize("ahead", [-3_600.0, 3_600.0], ids=["past", "future"])
-async def test_a_heartbeat_far_from_now_holds_no_run(make: Make, ahead: float) -> None:
-    node = make(Host(fixed_reply))
-    handle = await node.start(options={"rounds": 1}, budget_usd=1e-6)
-    await handle.result()
-    left = {"status": "running", "worker": "elsewhere:1:1", "heartbeat_at": time.time() + ahead}
-    await node.database.write(lambda c: store.patch(c, handle.run_id, left))
-    resumed = await node.runner.resume(handle.run_id, budget_usd=1.0)
-    assert (await resumed.result()).status == "decided"
-    other = await node.start(options={"rounds": 1}, budget_usd=1e-6)
-    await other.result()
-    await node.database.write(lambda c: store.patch(c, other.run_id, left))
-    assert await node.runner.cancel(other.run_id) == other.run_id
-    assert (await node.database.read(lambda c: store.find(c, other.run_id))).status == "cancelled"

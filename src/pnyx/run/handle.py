@@ -39,6 +39,9 @@ from .spec import Spec
 
 __all__ = ["RunHandle"]
 
+PAUSE_S = 8.0
+"""Seconds for which the calls in flight of a run continue when it is paused."""
+
 
 class RunHandle:
     """One run in this process: its task, its events, its result.
@@ -134,6 +137,14 @@ class RunHandle:
         """Send no further request; end when replies in flight are recorded."""
         if self._task is not None:
             self.context.halt.request(Interrupted(f"{why}. Resume with: pnyx resume {self.run_id}"))
+
+    def pause(self, grace_s: float = PAUSE_S) -> None:
+        """Interrupt, and stop what is still in flight after `grace_s` seconds.
+
+        Calls in flight are paid for, and would be asked again.
+        """
+        self.interrupt()
+        asyncio.get_running_loop().call_later(grace_s, self.kill)
 
     def kill(self) -> None:
         """Stop at once. Requests in flight count as unknown when the run is resumed."""

@@ -54,9 +54,7 @@ T = TypeVar("T")
 CANCEL_TRIES = 20
 """How often `cancel` tries to end a run that workers keep taking."""
 STARTS = 8
-"""Runs that start at the same time. Each writes its first prompts at once, and other work waits for them."""
-PAUSE_S = 8.0
-"""Seconds for which the calls in flight of a run continue when it is paused."""
+"""Runs that start at the same time: each writes its first prompts at once, and other work waits."""
 
 
 class Runner:
@@ -101,8 +99,7 @@ class Runner:
         """Pause every run, also those that start from now on; calls in flight have `grace_s` seconds."""
         self.stopping = True
         for handle in self._handles.values():
-            handle.interrupt()
-            asyncio.get_running_loop().call_later(grace_s, handle.kill)
+            handle.pause(grace_s)
 
     async def drained(self) -> None:
         """Wait until every run has ended, after `drain`."""
@@ -259,19 +256,15 @@ class Runner:
         """Raise `Running`, or why the run cannot continue in this process."""
         row = run.row
         if is_held(row):
-            raise Running(
-                row.id, f"run {row.id} is still running ({row.worker}). Stop it with: pnyx cancel {row.id}"
-            )
+            why = f"run {row.id} is still running ({row.worker}). Stop it with: pnyx cancel {row.id}"
+            raise Running(row.id, why)
         run.spec.check()
         notes = await self.resources.prepare(run.spec)
         if self.resources.missing_tools(run.spec):
             raise ConfigError(f"run {row.id} uses tools that are not available: {'; '.join(notes)}")
 
     async def cancel(self, prefix: str, owner: str | None = None) -> str:
-        """End a run for good, in whichever process it runs, and return its id.
-
-        Raises `Running` if workers take it again each time.
-        """
+        """End a run for good, wherever it runs; return its id. Raises `Running` if workers keep taking it."""
         for _ in range(CANCEL_TRIES):
             row = await self.database.read(partial(store.find, prefix=prefix, owner=owner))
             # It may be about to pause, or a worker may take it in between: then try again.
@@ -307,14 +300,9 @@ class Runner:
         return True
 
     async def pause(self, run_id: str) -> None:
-        """Pause a run, here or in another process; its owner can resume it.
-
-        Calls in flight have `PAUSE_S` seconds: they are paid for, and would be asked again.
-        """
+        """Pause a run, here or in another process; its owner can resume it."""
         if (local := self._handles.get(run_id)) is not None:
-            local.interrupt()
-            asyncio.get_running_loop().call_later(PAUSE_S, local.kill)
-            return
+            return local.pause()
         row = await self.database.read(lambda c: store.find(c, run_id))
         if is_held(row):
             await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))
@@ -375,9 +363,8 @@ class Runner:
         inherited: Mapping[str, Inherited] | None = None,
     ) -> RunHandle:
         """Return the handle of an existing run, before it is taken: an error in this changes nothing."""
-        return self._handle(
-            row.id, spec, row.epoch + 1, past=past, inherited=inherited, elapsed_s=prior_elapsed_s(row, past)
-        )
+        elapsed_s = prior_elapsed_s(row, past)
+        return self._handle(row.id, spec, row.epoch + 1, past=past, inherited=inherited, elapsed_s=elapsed_s)
 
     def _handle(
         self,

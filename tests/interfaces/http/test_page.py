@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import AsyncIterator
@@ -94,3 +95,15 @@ async def test_without_a_built_page_the_server_runs_and_says_so(
 def test_the_recorded_runs_of_the_page_tests_match_the_current_events(file: Path) -> None:
     for event in json.loads(file.read_text()):
         assert json.loads(json.dumps(to_json(from_json(event)))) == event
+
+
+def test_a_page_is_painted_from_less_than_100_kb_of_script() -> None:
+    """Markdown, colours for code and KaTeX come later, in chunks of their own."""
+    entry = re.findall(r'<script[^>]* src="/assets/([^"]+)"', (FOLDER / "index.html").read_text())
+    first = [
+        *entry,
+        *(path.name for part in ("Run", "Markdown") for path in FOLDER.glob(f"assets/{part}-*.js")),
+    ]
+    assert len(first) >= 3
+    assert sum(len(gzip.compress((FOLDER / "assets" / name).read_bytes())) for name in first) < 100_000
+    assert not any(b"katex-html" in (FOLDER / "assets" / name).read_bytes() for name in first)

@@ -392,12 +392,8 @@ async def test_the_engine_can_be_reached_through_no_port(fresh: EmbeddedProvider
     assert not ports(engine)
 
 
-async def test_the_engine_has_no_key_in_its_environment(
-    fresh: EmbeddedProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_engine_gets_no_key(fresh: EmbeddedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "PNYX_DATABASE", "GITHUB_TOKEN"):
         monkeypatch.setenv(name, "secret-of-the-user")
-    engine = await started(fresh)
-    environment = await asyncio.to_thread(Path(f"/proc/{engine}/environ").read_bytes)
-    assert b"PATH=" in environment
-    assert b"secret-of-the-user" not in environment
+    file = Path(f"/proc/{await started(fresh)}/environ")
+    assert b"secret-of-the-user" not in await asyncio.to_thread(file.read_bytes)

@@ -26,8 +26,10 @@ __all__ = ["FileFlags", "note_files", "piped", "read_flags"]
 
 STDIN = "stdin"
 """The name of what is piped."""
-PATIENCE_S = 2.0
+NOTE_S = 2.0
 """Seconds without a byte on stdin after which a line says what is waited for."""
+PATIENCE_S = 60.0
+"""Further seconds after which that is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,14 @@ def piped(output: Output, flags: FileFlags) -> tuple[Source, ...]:
         descriptor, kind = -1, stat.S_IFREG
     if not (stat.S_ISFIFO(kind) or stat.S_ISREG(kind)):
         return ()
-    if descriptor >= 0 and not select.select([descriptor], [], [], PATIENCE_S)[0]:
-        output.note("waiting for the end of standard input; --no-input or </dev/null leaves it alone", "dim")
+    if descriptor >= 0 and not select.select([descriptor], [], [], NOTE_S)[0]:
+        output.note("waiting for standard input; --no-input or </dev/null leaves it alone", "dim")
+        if not select.select([descriptor], [], [], PATIENCE_S)[0]:
+            # A program that starts this one may leave a pipe open for ever.
+            raise UsageError(
+                f"nothing came on standard input within {PATIENCE_S:g} s; leave it alone with --no-input or "
+                "</dev/null, or wait for it with --file -"
+            )
     data = sys.stdin.buffer.read()
     return (Source(name=STDIN, data=data),) if data.strip() else ()
 

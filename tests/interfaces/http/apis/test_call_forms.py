@@ -139,7 +139,7 @@ def test_messages(calls: Calls) -> None:
     content = messages._body({}, answer)["content"]
     assert is_same([(b["name"], b["input"]) for b in content if b["type"] == "tool_use"], calls)
     blocks: dict[int, dict[str, Any]] = {}
-    for event in sent(messages._events(_steps(answer), {})):
+    for event in sent(messages._events(_steps(answer), {"id": "msg_r1"})):
         if event["type"] == "content_block_start" and event["content_block"]["type"] == "tool_use":
             blocks[event["index"]] = {**event["content_block"], "input": ""}
         if event["type"] == "content_block_delta" and event["delta"]["type"] == "input_json_delta":

@@ -127,6 +127,7 @@ async def test_calls_in_a_message_and_its_events(claude: Any, lab: ScriptedHost)
     async with claude.messages.stream(**asked) as stream:
         final = await stream.get_final_message()
     assert final.stop_reason == "tool_use"
+    assert [block.text for block in final.content if block.type == "text"] == ["I look at it first."]
     assert [block.input for block in final.content if block.type == "tool_use"] == [
         ARGUMENTS,
         {"path": "b.py"},
