@@ -21,10 +21,12 @@ OTHER_MEANINGS = {
     "interfaces/library.py": {"aggregate", "deliberate"},  # the same
     "core/decision.py": {"consensus", "single"},  # statuses
     "interfaces/cli/actions/panel.py": {"single"},  # the best model alone
+    "interfaces/cli/actions/first_settings.py": {"auto", "consensus", "voting"},  # fast, balanced, thorough
+    "interfaces/cli/commands/ask.py": {"decompose"},  # what --decompose is short for
     "evaluate/analysis/log.py": {"single"},  # a kind of arm
     "evaluate/report/page.py": {"single"},  # the same
 }
-"""Words in collections that are protocols' names, and mean something else there."""
+"""Protocols' names in collections that mean something else there, or what another word stands for."""
 
 
 def collected(source: str) -> Iterator[str]:
