@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import sqlite3
 import subprocess
@@ -22,8 +21,6 @@ from pnyx.config.load import database_url
 from pnyx.core.files import File, number_lines, unique_names
 from pnyx.core.models import Seat
 from pnyx.errors import UsageError
-from pnyx.interfaces.cli.files import FileFlags, piped
-from pnyx.interfaces.cli.terminal.output import streams
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.context_window import check_files_fit, room_left
 from pnyx.store.contents import PLACES, with_contents, without_contents
@@ -208,22 +205,6 @@ async def test_the_library_takes_paths_bytes_and_mappings(tmp_path: Path) -> Non
         await library.ask("What?", panel="m:a", files=[7], providers={"m": library.FakeProvider(reply)})  # type: ignore[list-item]
 
 
-def test_what_is_piped_is_joined_to_a_question_that_is_an_argument(lab: ScriptedHost) -> None:
-    lab.on("*", text=ANSWER)
-    done = pnyx("ask", "-p", "single", "Summarise", stdin=NOTES.encode())
-    assert done.code == 0, done.err
-    text = lab.log[-1].text
-    assert f"30| {LINES[29]}" in text
-    assert "<question>\nSummarise\n</question>" in text
-    assert "files: stdin (3.0 kB)" in done.err
-    for arguments in (("-",), ()):
-        assert pnyx("ask", "-p", "single", *arguments, stdin=b"What is it?").code == 0
-        assert "<question>\nWhat is it?\n</question>" in lab.log[-1].text
-        assert "file stdin" not in lab.log[-1].text
-    assert pnyx("ask", "-p", "single", "--no-input", "Summarise", stdin=NOTES.encode()).code == 0
-    assert LINES[29] not in lab.log[-1].text
-
-
 def test_files_tokens_and_cost_are_shown_before_the_run_and_in_a_dry_run(notes: Path) -> None:
     done = pnyx("ask", "-p", "voting", "--file", "notes.md", "What?")
     shown = done.err.index("files: notes.md (3.0 kB)")
@@ -389,20 +370,3 @@ def test_an_image_is_stored_once_counted_and_sent_again_on_a_resume(lab: Scripte
     reserved = [json.loads(body).get("reserved_usd") for (body,) in rows("SELECT body FROM events")]
     # The tokens of the image at the lowest price of the panel, 0.5 USD a million.
     assert all(one > 800 * 0.5 / 1e6 for one in reserved if one)
-
-
-def test_a_pipe_on_which_nothing_comes_is_an_error_and_not_waited_for_for_ever(
-    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pnyx.interfaces.cli.files.NOTE_S", 0.01)
-    monkeypatch.setattr("pnyx.interfaces.cli.files.PATIENCE_S", 0.02)
-    reading, writing = os.pipe()
-    with open(reading) as stdin, open(writing, "w") as silent:
-        monkeypatch.setattr("sys.stdin", stdin)
-        with pytest.raises(UsageError, match=r"nothing came on standard input within 0\.02 s"):
-            piped(streams(), FileFlags())
-        silent.write("late")
-        silent.flush()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), silent.fileno())  # the other end is closed
-        assert [one.data for one in piped(streams(), FileFlags())] == [b"late"]
-    assert not lab.log

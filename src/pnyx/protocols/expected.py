@@ -120,4 +120,9 @@ def decompose(scope: Scope) -> list[ExpectedCalls]:
 
 
 def auto(scope: Scope) -> list[ExpectedCalls]:
-    return [ExpectedCalls(1, sizes.QUESTION_CLASS.usual, by="cheapest"), *scope.expected("consensus")]
+    # Before the question is classified, a vote that may be debated is as likely as a debate.
+    routes = [scope.expected(name) for name in ("deliberate", "consensus")]
+    return [
+        ExpectedCalls(1, sizes.QUESTION_CLASS.usual, by="cheapest"),
+        *(replace(calls, count=calls.count / len(routes)) for route in routes for calls in route),
+    ]
