@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import pnyx
-from tests.faults.trial import KEY, RETRIES, Trial
+from tests.faults.trial import KEY, RETRIES, Trial, soon
 from tests.support.books import Run
 from tests.support.hosting import stalls
 
@@ -62,6 +62,8 @@ def test_a_stream_cut_at_any_byte_never_counts_as_a_proposal_or_a_vote(trial: Tr
     trial.host.on("*", text=WORDS)
     whole = trial.pnyx("ask", "Why?", "-p", "voting", "--jsonl", "-v", "-q")
     assert whole.code == 0
+    # The host counts what it has sent after the reply has arrived.
+    soon(lambda: trial.host.requests("beta")[0].done)
     length = trial.host.requests("beta")[0].sent
     cuts = sorted(random.Random(11).sample(range(length - 400), 14))
     for cut in cuts:
