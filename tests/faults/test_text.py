@@ -65,7 +65,8 @@ def test_a_stream_cut_at_any_byte_never_counts_as_a_proposal_or_a_vote(trial: Tr
     # The host counts what it has sent after the reply has arrived.
     soon(lambda: trial.host.requests("beta")[0].done)
     length = trial.host.requests("beta")[0].sent
-    cuts = sorted(random.Random(11).sample(range(length - 400), 14))
+    # In the first half, since what follows the end of the text is missed by nobody.
+    cuts = sorted(random.Random(11).sample(range(length // 2), 14))
     for cut in cuts:
         trial.host.on("beta", text=WORDS, cut_at=cut, unframed=cut % 2 == 0)
         done = trial.pnyx("ask", "Why?", "-p", "voting", "--jsonl", "-v", "-q")
