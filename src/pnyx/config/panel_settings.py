@@ -45,7 +45,7 @@ class PanelSettings(Table):
 
 
 class SavedPanel(Table):
-    """What `-P NAME` stands for. Options of a request take precedence, key by key.
+    """A panel that `-P NAME` selects. Options of a request take precedence, key by key.
 
     seats: as in `PanelSettings`; empty: the configured panel. preset, options: of the protocol. judge: the
     model that closes. roles: a name for all seats, or seat -> role. budget: USD for one run.

@@ -35,7 +35,7 @@ def document_kind(data: bytes) -> str | None:
         with zipfile.ZipFile(io.BytesIO(data)) as parts:
             names = set(parts.namelist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        return None
+        return None  # what no library can unpack is not a document
     return next((kind for part, kind in _PARTS.items() if part in names), None)
 
 
