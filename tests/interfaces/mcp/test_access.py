@@ -163,13 +163,15 @@ async def test_the_limit_on_runs_applies_to_mcp(lab: ScriptedHost) -> None:
 
 
 async def test_a_disconnect_pauses_the_run(lab: ScriptedHost) -> None:
-    lab.on("alpha", hang=True)
+    answered = asyncio.Event()
+    lab.on("alpha", until=answered.is_set)
     async with open_server() as server:
         async with over_http(server) as client:
             with pytest.raises(Exception, match=r"[Tt]imed? ?out"):
                 await client.call_tool("ask", VOTE, read_timeout_seconds=1.5)
             (run,) = (await client.call_tool("runs", {})).structured_content["runs"]
         assert run["status"] in ("paused", "running")
+        answered.set()
         handle = server.runner.find(run["run_id"])
         if handle is not None:
             await handle.wait()

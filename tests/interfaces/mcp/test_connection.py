@@ -147,7 +147,8 @@ async def package_answers(service: RunService, script: list[dict[str, Any]]) -> 
 
 
 async def test_calls_run_concurrently_and_a_cancelled_one_gets_no_response(lab: ScriptedHost) -> None:
-    lab.on("*", hang=True)
+    answered = asyncio.Event()
+    lab.on("*", until=answered.is_set)
     call = {"name": "ask", "arguments": {"question": "Why?", "protocol": "voting"}}
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
     sent: list[dict[str, Any]] = []
@@ -163,8 +164,11 @@ async def test_calls_run_concurrently_and_a_cancelled_one_gets_no_response(lab: 
         while sent[-1].get("id") != 3:  # noqa: ASYNC110 (it comes by itself)
             await asyncio.sleep(0.01)
         yield json.dumps(cancel)
+        await asyncio.sleep(0.3)  # it is read
+        answered.set()
         while (await service.list_runs())[0].result.status == "running":  # noqa: ASYNC110 (so do clients)
             await asyncio.sleep(0.02)
+        answered.clear()
         yield json.dumps(request(4, "tools/call", **call))
         await lab.wait_for_requests(6)
 
