@@ -17,6 +17,7 @@ from types import ModuleType
 from ..errors import ConfigError, MissingExtra
 from ..extras import need
 from .paths import data_dir
+from .replace_file import replace_file
 
 __all__ = ["ENVIRONMENT", "Environment", "remove", "store", "stored", "why_unreadable"]
 
@@ -130,10 +131,8 @@ def _index() -> Path:
 
 def _write(names: set[str]) -> None:
     index = _index()
-    fresh = index.with_suffix(f".{os.getpid()}")
     try:
         index.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh.write_text(json.dumps(sorted(names)), encoding="utf-8")
-        os.replace(fresh, index)
+        replace_file(index, json.dumps(sorted(names)))
     except OSError as exc:
         raise ConfigError(f"cannot write {index}: {exc.strerror or exc}") from exc

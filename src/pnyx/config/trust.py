@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 from ..errors import ConfigError
 from .layers import Layer, dotted, read
 from .paths import data_dir
+from .replace_file import replace_file
 from .schema import is_restricted
 
 __all__ = ["PROJECT_FILE", "is_allowed", "is_trusted", "restricted_part", "trust"]
@@ -73,17 +72,6 @@ def _read(store: Path) -> dict[str, Any]:
 def _write(store: Path, known: Mapping[str, Any]) -> None:
     try:
         store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # mkstemp creates the file so that only its owner can read it.
-        descriptor, name = tempfile.mkstemp(dir=store.parent, prefix=f"{store.name}.")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(known, file, indent=1, sort_keys=True)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, store)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
+        replace_file(store, json.dumps(known, indent=1, sort_keys=True))
     except OSError as exc:
         raise ConfigError(f"cannot write {store}: {exc.strerror or exc}") from exc

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +12,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 
+from ...config.replace_file import replace_file
 from ...errors import UsageError
 from . import jsonc
 from .assistants import SERVER, Assistant
@@ -89,19 +87,7 @@ def write(path: Path, text: str) -> Path | None:
         path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         backup = _back_up(path)
-        descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            if backup is not None:
-                Path(name).chmod(path.stat().st_mode & 0o777)
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
+        replace_file(path, text, 0o600 if backup is None else path.stat().st_mode & 0o777)
     except OSError as exc:
         raise UsageError(f"{path} cannot be written: {exc.strerror or exc}") from None
     return backup
