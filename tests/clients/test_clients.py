@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
 
 import pytest
 
 from tests.clients.catalogue import CLIENTS, Client, clients, node
 from tests.clients.conftest import ReportClient, Served
-
-LIMIT_S = 900
+from tests.clients.running import LIMIT_S, run_script
 
 
 def marked(client: Client) -> object:
@@ -36,25 +32,11 @@ def test_a_client_works_unmodified(client: Client, served: Served, report_client
 
 def run(client: Client, served: Served) -> list[dict[str, str]]:
     """Run the script of a client; return its lines."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME", "PNYX_SLOW") if name in os.environ}
-    environment = (
-        kept | served.environment | {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1", "NODE": str(node())}
-    )
     scripts = CLIENTS / "scripts"
     if client.is_script_of_node:
         # Modules are looked for from where a script lies.
         for path in scripts.glob("*.mjs"):
             shutil.copy(path, client.folder)
         scripts = client.folder
-    done = subprocess.run(
-        [client.interpreter, scripts / client.script],
-        cwd=client.folder if client.folder.exists() else scripts,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if not lines or done.returncode:
-        pytest.fail(done.stderr[-3000:], pytrace=False)
-    return lines
+    folder = client.folder if client.folder.exists() else scripts
+    return run_script(client.interpreter, scripts / client.script, folder, served, {"NODE": str(node())})

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.clients import running
 from tests.clients.catalogue import BUILD, CLIENTS, Client
 from tests.clients.conftest import Served
 from tests.clients.install import install
@@ -30,9 +27,6 @@ NODE = Client(
     ),
 )
 PYTHON = Client("mcp-python", "fastmcp_client.py", python=("fastmcp",))
-LIMIT_S = 400
-SLOW = "PNYX_SLOW" in os.environ
-"""Whether checks that take minutes run too. Read now: a test's environment has no settings of ours."""
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
@@ -62,23 +56,9 @@ def stdio_of(served: Served, home: Path) -> dict[str, Any]:
 
 
 def run_script(client: Client, script: str, served: Served, home: Path) -> list[dict[str, str]]:
-    """Run a script of these clients against a server; return its lines, see `tests/clients/scripts`."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
-    kept |= {"PNYX_SLOW": "1"} if SLOW else {}
-    environment = kept | served.environment | {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment["PNYX_STDIO"] = json.dumps(stdio_of(served, home))
+    """Run a script of these clients against a server; return its lines."""
     for path in [*(CLIENTS / "scripts").glob("checks.*"), *SCRIPTS.iterdir()]:
         # Modules are looked for from where a script lies.
         (client.folder / path.name).write_bytes(path.read_bytes())
-    done = subprocess.run(
-        [client.interpreter, script],
-        cwd=client.folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if not lines or done.returncode:
-        pytest.fail(done.stderr[-3000:], pytrace=False)
-    return lines
+    stdio = json.dumps(stdio_of(served, home))
+    return running.run_script(client.interpreter, script, client.folder, served, {"PNYX_STDIO": stdio})

@@ -12,7 +12,8 @@ import pytest
 
 from tests.clients.catalogue import Client
 from tests.clients.conftest import ReportClient, Served
-from tests.clients.mcp.installed import LIMIT_S, NODE, PYTHON, installed_version, ready, run_script, stdio_of
+from tests.clients.mcp.installed import NODE, PYTHON, installed_version, ready, run_script, stdio_of
+from tests.clients.running import LIMIT_S
 from tests.support.assistants import Era, over_http
 
 pytestmark = pytest.mark.clients
