@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -46,6 +47,7 @@ def same(a: str, b: str, question: str | None = None) -> bool:
     return _same(read(_without_label(a), hints), read(_without_label(b), hints), hints)
 
 
+@functools.lru_cache(maxsize=4096)
 def _without_label(value: str) -> str:
     """The value behind a label such as `Answer:` or `The answer is`."""
     label = find_label(value) if len(value) <= MAX_CHARS and value[:1].isalpha() else None
