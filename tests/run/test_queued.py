@@ -47,7 +47,8 @@ async def test_a_queued_run_is_recorded_like_a_started_one_and_waits(make: Calla
 async def test_a_worker_that_stops_requeues_its_runs_except_one_that_is_paused(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(fixed_reply, pause=30.0))
+    # A paused run waits for its call in flight; the other one has eight, one after another or two at once.
+    node = make(Host(fixed_reply, pause=1.0))
     ids = [await node.runner.enqueue(spec(options={"rounds": 2})) for _ in range(2)]
     worker = worker_of(node)
     handles = [await worker.runner.resume(run_id) for run_id in ids]

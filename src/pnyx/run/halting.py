@@ -45,7 +45,7 @@ class StopRequests:
             callback(self._pending)
 
     def request(self, how: str) -> None:
-        """Stop the run at once. how: "cancel" ends it; "pause" leaves it for its owner to resume."""
+        """Stop the run. how: "cancel" ends it at once; "pause" leaves it for its owner to resume."""
         if self._callback is None:
             self._pending = how
         else:

@@ -167,7 +167,7 @@ class RunHandle:
             self.cancel()
         else:
             self.requeue_on_stop = False
-            self.kill()
+            self.pause()
 
     def interim_result(self) -> dict[str, Any]:
         """Return the result so far as JSON, stored when the run is resumed."""
