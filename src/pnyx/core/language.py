@@ -46,7 +46,7 @@ def language_tag(text: str) -> str:
 
 
 _SAMPLE = 1_000
-"""Characters of the start and of the end of a text from which its language is told."""
+"""Characters of the start and of the end of a text that are searched for its language."""
 _WORD = regex(
     r"[^\W\d_][^\s\d!-&(-/:-@\[-`{-~\u00a0-\u00bf\u0589\u060c\u061b\u061f\u0964\u0965\u06d4\u2010-\u2027\u3000-\u3020\uff01-\uff0f\uff1a-\uff20]*"
 )
@@ -62,7 +62,7 @@ _LABELS = regex(
 
 @lru_cache(maxsize=256)
 def language_of(text: str) -> str:
-    """The two-letter code of the language of `text`, told from its script and its commonest words.
+    """The two-letter code of the language of `text`, from its script and its commonest words.
 
     Empty if no word is known, or if two languages have as many of them. The time does not depend on the
     length.

@@ -44,7 +44,7 @@ class Prompt:
 
     text: the user message. system: the system message, "" for none. material: (start, end) in `text` of each
     piece of material inside fences that may be shortened. images: what identifies the images that are sent
-    with it, see `Document`. breaks: offsets in `text` at which a beginning ends that later prompts of
+    with it, see `Document`. breaks: offsets in `text` at which a prefix ends that later prompts of
     the run share: after the question with its context, and after each contribution. spare: (start, end) in
     `text` of the contributions that the task does not need, oldest first.
     """
@@ -81,7 +81,7 @@ class Preamble:
     of those that the task needs. needed_short: the places of those that a short prompt shows; a long one
     shows all. fences: contributions that are already fenced, by what determines the result. Names in the
     system message, in the question and in `subject` are subject matter; with a subject, each piece of the
-    head's material ends a beginning that later prompts share.
+    head's material ends a prefix that later prompts share.
     """
 
     system: Draft

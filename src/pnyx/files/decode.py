@@ -1,4 +1,4 @@
-"""The text in bytes of any encoding that can be told."""
+"""The text in bytes, in any encoding that can be detected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BEFORE_WORDS = "£¹³¼¾"
 def decode(data: bytes, name: str) -> tuple[str, str]:
     """Return the text of a file, with LF between its lines, and its encoding; "" for UTF-8.
 
-    name: for messages. Raises `FileProblem` if it is not text, or if its encoding cannot be told.
+    name: for messages. Raises `FileProblem` if it is not text, or if its encoding cannot be detected.
     """
     encoding = _encoding(data, name)
     text = data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
@@ -70,7 +70,7 @@ def _encoding(data: bytes, name: str) -> str:
 
     best = from_bytes(data[:SAMPLE], cp_exclusion=list(_UNLIKELY)).best()
     if best is None or not _fits(data, best.encoding):
-        raise FileProblem(f"the encoding of {name} cannot be told: convert it to UTF-8, as with iconv")
+        raise FileProblem(f"the encoding of {name} cannot be detected: convert it to UTF-8, as with iconv")
     return codecs.lookup(best.encoding).name
 
 

@@ -49,7 +49,7 @@ class Image:
 class Message:
     """One turn. role "tool" answers the call `tool_call_id`; role "assistant" may carry `tool_calls`.
 
-    breaks: offsets in `text` at which a beginning ends that later requests share. A host that caches parts of
+    breaks: offsets in `text` at which a prefix ends that later requests share. A host that caches parts of
     a message needs a part to end at each of them; the first and the last are those to mark. images: before
     the text of a user's message.
     """

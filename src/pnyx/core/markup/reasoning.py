@@ -1,4 +1,4 @@
-"""A reply's reasoning and its answer, told apart by the tags in which models think aloud.
+"""A reply's reasoning and its answer, separated by the tags in which models think aloud.
 
 A tag counts where a model writes it for a program: an opening tag at the start of a line, a closing tag at
 the end of a sentence or a line. In the middle of a sentence, in code and in quotation marks it is text, so

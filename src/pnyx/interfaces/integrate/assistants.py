@@ -42,7 +42,7 @@ class Surroundings:
         return cls(env=os.environ, platform=sys.platform, home=home, here=Path.cwd())
 
     def path(self, written: str, defaults: Mapping[str, str]) -> Path:
-        """Return the path that a file of the table writes with `~` or a variable at its beginning."""
+        """Return the path that a file of the table writes with `~` or a variable at its start."""
         head, _, rest = written.partition("/")
         if head == "$CONFIG":
             base = self._config()

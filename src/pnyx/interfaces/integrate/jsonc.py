@@ -115,7 +115,7 @@ def _shown(value: Any, text: str, indent: str) -> str:
 
 
 def _column(text: str, position: int) -> str:
-    """The white space at the beginning of the line of `position`."""
+    """The white space at the start of the line of `position`."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

@@ -181,7 +181,7 @@ async def _changes(service: RunService, run_id: str, seen: int) -> AsyncGenerato
                 row = await service.find(run_id)
             if row.seq <= seen:
                 return
-    except PnyxError as exc:  # the client reads the run, and is told the same
+    except PnyxError as exc:  # the client reads the run, and gets the same message
         LOG.warning("run %s is not watched any more: %s", run_id, service.redact(str(exc)))
 
 

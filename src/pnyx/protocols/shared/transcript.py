@@ -43,7 +43,7 @@ class Transcript:
             after.append(instructions.variant(short=True))
         if brief.offer is not None:
             tools = _tools(brief.offer)
-            # First of all: it is long, and so the beginning that the prompts of all protocols share.
+            # First of all: it is long, and so the prefix that the prompts of all protocols share.
             message = Draft("", "", (tools, "\n", message), message.variant(short=True))
             after.append(tools.variant(short=True))
         # Small models keep the system message of their template, and read the rest of it after the question.

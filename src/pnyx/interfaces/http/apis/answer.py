@@ -103,7 +103,7 @@ def _first(text: str, stop: Sequence[str]) -> tuple[int, str] | None:
 
 
 def _cut(text: str, tokens: int) -> str:
-    """The beginning of `text` with about `tokens` tokens. Models differ; here four characters are one."""
+    """The start of `text` with about `tokens` tokens. Models differ; here four characters are one."""
     fits = tokens * CHARS_OF_TOKEN
     return text if len(text) <= fits else text[:fits].rstrip()
 

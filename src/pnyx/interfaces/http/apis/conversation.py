@@ -93,7 +93,7 @@ class Conversation:
         return replace(self, more={"footer": one.footer, **self.more})
 
     def salt(self, key: bytes, owner: str) -> str:
-        """The salt of its runs, the same as long as it only grows, so that hosts find the prompts' beginning.
+        """The salt of its runs, the same as long as it only grows, so that prompts share a prefix.
 
         key: the server's secret.
         """

@@ -70,7 +70,7 @@ class Deltas:
         self._text += token.text
         text, finish, _ = limited(self._text, self.conversation)
         if finish != "stop_sequence":
-            # The end may be the beginning of a sequence that ends the answer.
+            # The end may be the start of a sequence that ends the answer.
             waits = max((len(one) - 1 for one in self.conversation.stop if one), default=0)
             text, _, _ = limited(self._text[: max(0, len(self._text) - waits)], self.conversation)
         certain = text.strip()

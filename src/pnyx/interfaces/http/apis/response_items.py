@@ -128,11 +128,11 @@ def failed_events(
     """The last events of a stream without an answer: some clients read the one, some the other."""
     what = error["error"]
     # `type` names the event here, and not the kind of the error.
-    told = {**what, "type": "error", "sequence_number": next(numbers)}
+    plain = {**what, "type": "error", "sequence_number": next(numbers)}
     code = what["type"] if what["type"] in ("insufficient_quota", "rate_limit_error") else "server_error"
     response = {**head, "status": "failed", "error": {"code": code, "message": what["message"]}}
     failed = {"type": "response.failed", "sequence_number": next(numbers), "response": response}
-    return [ServerSentEvent(json.dumps(one), event=str(one["type"])) for one in (told, failed)]
+    return [ServerSentEvent(json.dumps(one), event=str(one["type"])) for one in (plain, failed)]
 
 
 def _begun(item: Mapping[str, Any]) -> dict[str, Any]:
