@@ -31,7 +31,7 @@ from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
 from .page import read_page
 from .runs import ROUTER as RUNS
-from .schemas import Feedback, Health, Resume, StartRun
+from .schemas import Feedback, Health, Labelling, Resume, StartRun
 from .state import service_of
 
 __all__ = ["open_app"]
@@ -39,7 +39,7 @@ __all__ = ["open_app"]
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
-BODIES = (StartRun, Resume, Feedback)
+BODIES = (StartRun, Resume, Feedback, Labelling)
 FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -83,7 +83,7 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern
-    exposed = ("x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
+    exposed = ("link", "x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
     return CORSMiddleware(
         app,
         allow_origin_regex=f"(?i:{pattern})",
