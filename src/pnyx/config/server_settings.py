@@ -37,13 +37,16 @@ class KeyLimits(Table):
 
     aliases: names of `[serve.models]`. panels: names of saved panels. protocols: also those that an option of
     another names. models: of the seats and the judge, such as "openai:*". A listed alias or panel may be used
-    as it is saved, whatever the other lists say.
+    as it is saved, whatever the other lists say. runs_at_once: limit of its running runs. priority: its share
+    of the workers, which start that many of its runs for each one of a key of priority 1 while both wait.
     """
 
     aliases: Patterns | None = None
     panels: Patterns | None = None
     protocols: Patterns | None = None
     models: Patterns | None = None
+    runs_at_once: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    priority: Annotated[float, Field(ge=0.01, le=100)] = 1.0
 
 
 class ServeSettings(Table):
