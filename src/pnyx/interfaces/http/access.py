@@ -5,6 +5,7 @@ Default deny: only the listed public paths are served without a key.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence, Set
 from functools import partial
@@ -17,7 +18,7 @@ from ...errors import LinkEnded, PnyxError
 from ..shares import Share
 from .errors import error_response, refusal
 
-__all__ = ["Access", "Message", "Owner", "Receive", "Send", "TooLongError", "origin_pattern"]
+__all__ = ["HEALTH", "Access", "BodyError", "Message", "Owner", "Receive", "Send", "origin_pattern"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -28,14 +29,19 @@ Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
 OpenShare: TypeAlias = Callable[[str], Awaitable[Share | None]]
 """Token of a link -> what it opens, or None for an unknown one. Raises `LinkEnded`."""
 
+HEALTH = "/health"
+"""The path that is answered even if there are too many connections."""
+LEAST_RATE = 1000
+"""Bytes per second of a long body: for each of them it gets more time than `[serve] body_s`."""
+CLOSE = {"Connection": "close"}
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ORDINARY = regex(r"[\w.:/\[\]-]{1,200}")
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
 
 
-class TooLongError(ValueError):
-    """A body is too long. `Access` sends the response."""
+class BodyError(ValueError):
+    """A body is too long, or arrives too slowly. `Access` sends the response."""
 
 
 class Access:
@@ -71,13 +77,15 @@ class Access:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        body = _Body(receive, send, partial(self._key_valid, scope), self._most)
+        body = _Body(receive, send, partial(self._key_valid, scope), self._most, self._settings.body_s)
         await self.inner(scope, body.receive, body.send)
-        if body.excessive:
-            await _too_large(self._most)(scope, receive, send)
+        if body.refused is not None:
+            await body.refused(scope, receive, send)
 
     async def _refusal(self, scope: Message) -> Any:
         """Return the response that refuses a request, or None."""
+        if scope.get("state", {}).get("spare") and scope["path"] != HEALTH:
+            return refusal(503, "the server has as many connections as it can; try again later", CLOSE)
         headers = _Headers(scope)
         host = headers.one("host")
         if host is None or not self._known_host(host.lower(), scope):
@@ -195,31 +203,61 @@ def _too_large(most: int) -> Any:
     return refusal(413, f"the body is longer than {most / 1_000_000:g} MB, see [serve] body_mb")
 
 
-class _Body:
-    """Passes a request body on up to `most` bytes; beyond that, the app's response is dropped.
+def _too_slow(seconds: float) -> Any:
+    return refusal(408, f"the body did not arrive within {seconds:g} s, see [serve] body_s", CLOSE)
 
-    key_valid: checked before each part of a streamed response; if it is false, the response ends.
+
+class _Body:
+    """Passes a request body on, up to `most` bytes and as long as it arrives in time.
+
+    Otherwise `refused` is the response, and that of the app is dropped. key_valid: checked before each part
+    of a streamed response; if it is false, the response ends. seconds: for a short body to arrive.
     """
 
     def __init__(
-        self, receive: Receive, send: Send, key_valid: Callable[[], Awaitable[bool]], most: int
+        self,
+        receive: Receive,
+        send: Send,
+        key_valid: Callable[[], Awaitable[bool]],
+        most: int,
+        seconds: float,
     ) -> None:
-        self.excessive, self._most = False, most
+        self.refused: Any = None
+        self._most, self._seconds = most, seconds
         self._receive, self._send, self._key_valid = receive, send, key_valid
-        self._bytes = 0
-        self._ended = False
+        self._bytes, self._since = 0, 0.0
+        self._complete = self._started = self._ended = False
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        if self._complete:
+            return await self._receive()  # the disconnect, which may come when it likes
+        message = await self._next()
         self._bytes += len(message.get("body", b""))
+        self._complete = not message.get("more_body", False)
         if self._bytes > self._most:
-            self.excessive = True
-            raise TooLongError("the body is too long")
+            raise self._refuse(_too_large(self._most))
         return message
 
+    async def _next(self) -> Message:
+        time = asyncio.get_running_loop().time
+        self._since = self._since or time()
+        deadline = self._since + self._seconds + self._bytes / LEAST_RATE
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._receive()
+        except TimeoutError:
+            if self._started:  # nothing else can be said any more
+                return {"type": "http.disconnect"}
+            raise self._refuse(_too_slow(self._seconds)) from None
+
+    def _refuse(self, response: Any) -> BodyError:
+        self.refused = response
+        return BodyError("the body is refused")
+
     async def send(self, message: Message) -> None:
-        if self.excessive or self._ended:
+        if self.refused is not None or self._ended:
             return
+        self._started = True
         if message.get("more_body") and not await self._key_valid():
             self._ended, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)

@@ -22,7 +22,7 @@ from ...errors import PnyxError, StoreError
 from ..json_body import explain, explain_json
 from ..service import RunService
 from ..shares import Shares
-from .access import Access, Owner, origin_pattern
+from .access import HEALTH, Access, Owner, origin_pattern
 from .apis import chat, messages, models, responses
 from .apis.conversation import RefusedError
 from .apis.retries import Retries
@@ -47,7 +47,7 @@ FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error}
-    for status in (400, 401, 402, 403, 404, 405, 409, 413, 415, 421, 422, 499, 500, 502, 503, 504)
+    for status in (400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 421, 422, 499, 500, 502, 503, 504)
 }
 
 
@@ -65,7 +65,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.state.salt_key = secrets.token_bytes(32)
     for router in (RUNS, SHARES, *APIS, LISTING):
         app.include_router(router)
-    app.add_api_route("/health", health, response_model=Health, tags=["server"])
+    app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
     page = read_page()
     for path, file in page.items():
@@ -77,7 +77,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        public = {"/health", *page}
+        public = {HEALTH, *page}
         access = Access(app, service.settings.serve, owner, public, SHARED, Shares(service).open)
         yield Shapes(_shared(access, service.settings.serve.origins), app)
 
