@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 from pnyx.errors import Fenced, NotFound, Running, UsageError
 from pnyx.reliability.feedback import JudgedRun
 from pnyx.run.lease import is_active, this_worker
-from pnyx.store import Database, ledger, outcomes
+from pnyx.store import Database, ledger, outcomes, shares
 from pnyx.store import runs as store
 from pnyx.store.costs import call_costs
 from pnyx.store.deletion import delete_run
@@ -51,6 +51,7 @@ async def test_a_deleted_run_leaves_only_its_costs_and_its_outcome(node: Node) -
     await database.write(lambda c: outcomes.record(c, run_id, "local", TIME, JUDGED))
     await database.write(lambda c: change_labels(c, run_id, LabelChange(title="One", add=["a"], pinned=True)))
     await database.write(lambda c: c.execute(text("INSERT INTO holds VALUES (:r, 'day', 1)"), {"r": run_id}))
+    await database.write(lambda c: shares.add(c, "a" * 12, run_id, "0" * 64, TIME, "2027-01-01"))
     costs = await database.read(call_costs)
     (day,) = {one.day for one in costs}
     spent = await database.read(lambda c: ledger.read_account(c, f"day:{day}"))

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, select, text
 
 from ..errors import Running
 from . import runs as store
-from .schema import events, holds, labels, ledger, runs
+from .schema import events, holds, labels, ledger, runs, shares
 
 __all__ = ["delete_run", "delete_runs"]
 
@@ -44,7 +44,10 @@ def delete_runs(connection: Connection, ids: Sequence[str]) -> None:
     for run_id in ids:
         connection.execute(words, {"run": run_id, "term": f'run : "{run_id}"'})
     tables: tuple[tuple[Any, Sequence[str]], ...] = (
-        *((column, ids) for column in (events.c.run_id, holds.c.run_id, labels.c.run_id, runs.c.id)),
+        *(
+            (column, ids)
+            for column in (events.c.run_id, holds.c.run_id, labels.c.run_id, shares.c.run_id, runs.c.id)
+        ),
         (ledger.c.scope, [f"run:{run_id}" for run_id in ids]),
     )
     for column, values in tables:

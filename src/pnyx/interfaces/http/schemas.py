@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from ...store.labels import MOST_TAGS, MOST_TITLE, LabelChange
 from ..json_body import Body
-from ..schemas import ResultBody, ResumeOptions, RunBody
+from ..schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody
+from ..shares import DEFAULT_S, LONGEST_S
 
 __all__ = [
     "Calibration",
@@ -19,9 +20,13 @@ __all__ = [
     "Health",
     "Judgement",
     "Labelling",
+    "NewShare",
     "Overview",
     "Planned",
     "Resume",
+    "ShareLink",
+    "ShareRun",
+    "SharedRun",
     "StartRun",
     "Wait",
 ]
@@ -76,6 +81,39 @@ class Labelling(Body):
             tags=self.tags if "tags" in given else None,
             pinned=self.pinned if "pinned" in given else None,
         )
+
+
+class ShareRun(Body):
+    """How long a link to a run is valid."""
+
+    expires_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = DEFAULT_S
+    """Seconds from now; 30 days by default, 366 days at most."""
+
+
+class ShareLink(BaseModel):
+    """A link to a run. state: also revoked if the key of the run's owner was revoked."""
+
+    id: str
+    run_id: str
+    state: Literal["valid", "expired", "revoked"]
+    created_at: str
+    expires_at: str
+    revoked_at: str | None
+
+
+class NewShare(ShareLink):
+    """A new link. token: shown only once. url: the page that shows the run; the token is after its `#`."""
+
+    token: str
+    url: str
+
+
+class SharedRun(BaseModel):
+    """The run of a link. protocol: null if it is not installed any more."""
+
+    run: ResultBody
+    protocol: ProtocolBody | None
+    expires_at: str
 
 
 class SeatAnswer(BaseModel):

@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 
 KINDS = ("call_started", "call_finished", "call_failed")
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
