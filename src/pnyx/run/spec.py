@@ -47,7 +47,8 @@ class Spec:
     asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
     thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one;
     it may be one of `seats`. files: what the question is about; as JSON without their contents, which are
-    stored apart, see `contents`.
+    stored apart, see `contents`. trace: the request and the spans that the run belongs to, see
+    `observer.renewed`.
     """
 
     question: str
@@ -90,6 +91,7 @@ class Spec:
     thinking_tokens: int | None = None
     files: tuple[File, ...] = ()
     judge: Seat | None = None
+    trace: Mapping[str, str] | None = None
 
     @property
     def protocol_def(self) -> Protocol:

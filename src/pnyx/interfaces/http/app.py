@@ -29,6 +29,7 @@ from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
 from .schemas import Feedback, Health, Resume, StartRun
@@ -75,7 +76,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
         access = Access(app, service.settings.serve, owner, {"/health", *page})
-        yield Shapes(_shared(access, service.settings.serve.origins), app)
+        yield Shapes(Observed(_shared(access, service.settings.serve.origins), service), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
