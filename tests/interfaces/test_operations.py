@@ -51,7 +51,7 @@ def test_everything_that_a_server_writes_is_json_and_no_key_is_in_it(
 ) -> None:
     with spawn("serve", "--port", "0", "--log-format", "json") as process:
         assert process.stderr is not None
-        written = []
+        written: list[bytes] = []
         while b"web page" not in b"".join(written[-1:]):
             written.append(process.stderr.readline())
         process.send_signal(signal.SIGTERM)
