@@ -162,6 +162,7 @@ def test_an_interface_imports_no_other_and_what_they_share_imports_none() -> Non
     # A command starts each server; the server has the tools of MCP as one of its routes.
     allowed = {
         ("pnyx.interfaces.cli.actions.serve", "pnyx.interfaces.http.app"),
+        ("pnyx.interfaces.cli.actions.serve", "pnyx.interfaces.http.listening"),
         ("pnyx.interfaces.cli.commands.mcp", "pnyx.interfaces.mcp.stdio"),
         ("pnyx.interfaces.http.mcp", "pnyx.interfaces.mcp.server"),
     }

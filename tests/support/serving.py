@@ -13,8 +13,8 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
-from pnyx.interfaces.cli.actions.serve import listen
 from pnyx.interfaces.http.app import open_app
+from pnyx.interfaces.http.listening import listen, server_config
 from pnyx.interfaces.keys import Keys, hash_key
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.service import RunService
@@ -85,10 +85,7 @@ async def _open_server(serve: dict[str, Any], wrap: Callable[[Any], Any]) -> Asy
         open_app(service, Keys(service, SERVER_KEY).owner) as app,
     ):
         assert isinstance(app.inner, FastAPI)
-        config = uvicorn.Config(
-            wrap(app), http="h11", ws="none", lifespan="off", log_config=None, access_log=False
-        )
-        server = _Quiet(config)
+        server = _Quiet(server_config(wrap(app), settings.serve, graceful_s=9))
         with listen(settings) as listener:
             task = asyncio.create_task(server.serve(sockets=[listener]))
             try:

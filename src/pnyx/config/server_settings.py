@@ -37,13 +37,16 @@ class KeyLimits(Table):
 
     aliases: names of `[serve.models]`. panels: names of saved panels. protocols: also those that an option of
     another names. models: of the seats and the judge, such as "openai:*". A listed alias or panel may be used
-    as it is saved, whatever the other lists say.
+    as it is saved, whatever the other lists say. runs_at_once: limit of its running runs. priority: its share
+    of the workers, which start that many of its runs for each one of a key of priority 1 while both wait.
     """
 
     aliases: Patterns | None = None
     panels: Patterns | None = None
     protocols: Patterns | None = None
     models: Patterns | None = None
+    runs_at_once: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    priority: Annotated[float, Field(ge=0.01, le=100)] = 1.0
 
 
 class ServeSettings(Table):
@@ -54,7 +57,8 @@ class ServeSettings(Table):
     put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
     -> what they stand for. keys: the name of a key -> what it may use; a key without an entry may use all.
-    body_mb: limit of a request body, in MB.
+    body_mb: limit of a request body, in MB. connections: most open connections of clients. head_s: seconds in
+    which the head of a request must arrive. body_s: the same of its body, and more for a long one.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -66,6 +70,9 @@ class ServeSettings(Table):
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
     body_mb: Annotated[float, Field(gt=0, le=1000)] = 16.0
+    connections: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
+    head_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
+    body_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     keys: Mapping[str, KeyLimits] = Field(default_factory=dict)
 
 

@@ -17,10 +17,12 @@ from ..evaluate.owners import LEARNER, OWNER
 from ..run.expectation import kind_of
 from ..run.limits import now
 from ..run.spec import Spec
-from ..store import Database, copying, holds, keys, ledger, outcomes
+from ..store import Database, copying, holds, keys, ledger, outcomes, shares
 from ..store import runs as store
 from ..store.conversations import begin_conversation
 from ..store.costs import CallCosts, call_costs
+from .keys import hash_key
+from .shares import DEFAULT_S, expiry, new_token
 from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
 
 if TYPE_CHECKING:
@@ -192,6 +194,49 @@ class RunRecords:
         """Revoke a server key. Raises `NotFound`."""
         await self._database.write(partial(keys.remove, name=name))
 
+    async def share(
+        self, prefix: str, expires_s: float = DEFAULT_S, owner: str | None = None
+    ) -> tuple[str, shares.ShareRow]:
+        """Make a link to a run, valid for `expires_s` seconds. Return its token and its row.
+
+        Raises `NotFound`, and `UsageError` for a longer time than a link may be valid.
+        """
+        id, token = new_token()
+        until = expiry(expires_s)
+
+        def add(connection: Connection) -> shares.ShareRow:
+            row = store.find(connection, prefix, owner)
+            shares.add(connection, id, row.id, hash_key(token), now(), until)
+            found = shares.find(connection, id)
+            assert found is not None, "it was stored just now"
+            return found
+
+        return token, await self._database.write(add)
+
+    async def list_shares(self, prefix: str = "", owner: str | None = None) -> list[shares.ShareRow]:
+        """The links to a run, newest first; without `prefix`, to all runs. Raises `NotFound`."""
+
+        def read(connection: Connection) -> list[shares.ShareRow]:
+            run_id = store.find(connection, prefix, owner).id if prefix else None
+            return shares.listing(connection, run_id, owner)
+
+        return await self._database.read(read)
+
+    async def revoke_shares(self, prefix: str, owner: str | None = None, link: str = "") -> list[str]:
+        """Revoke the links to a run, or only those whose ids start with `link`. Return their ids.
+
+        Raises `NotFound`.
+        """
+
+        def revoke(connection: Connection) -> list[str]:
+            return list(shares.revoke(connection, store.find(connection, prefix, owner).id, now(), link))
+
+        return await self._database.write(revoke)
+
+    async def find_share(self, id: str) -> shares.ShareRow | None:
+        """The link with this id, or None."""
+        return await self._database.read(partial(shares.find, id=id))
+
     async def backup(self, file: Path) -> Mapping[str, int]:
         """Copy the database to the new file `file`. Return the rows by table. Raises `UsageError`."""
         return await copying.backup(self._database, file)
@@ -199,7 +244,7 @@ class RunRecords:
     async def restore(self, file: Path, *, with_keys: bool = False) -> Mapping[str, int]:
         """Load a backup into this database, which must be empty. Return the rows by table.
 
-        with_keys: put the server's API keys of the backup in force too.
+        with_keys: put the server's API keys and the links to runs of the backup in force too.
 
         Raises `UsageError`.
         """

@@ -193,7 +193,8 @@ class RunService(RunRecords):
         with self._capacity():
             try:
                 if self.queue is not None:
-                    return await self._enqueue(self.queue, await self.runner.enqueue(spec, name))
+                    run_id = await self.runner.enqueue(spec, name)
+                    return await self._enqueue(self.queue, run_id, spec.owner)
                 if name is not None:
                     return (await self.runner.get_or_start(spec, name, exactly=True)).run_id
                 return (await self.runner.start(spec)).run_id
@@ -224,7 +225,7 @@ class RunService(RunRecords):
         with self._capacity():
             if self.queue is not None:
                 run_id = await self.runner.requeue(prefix, owner=owner, **changes)
-                return await self._enqueue(self.queue, run_id)
+                return await self._enqueue(self.queue, run_id, owner)
             return (await self.runner.resume(prefix, owner=owner, **changes)).run_id
 
     async def cancel(self, prefix: str, owner: str | None = None) -> str:
@@ -294,8 +295,8 @@ class RunService(RunRecords):
         finally:
             self._starting -= 1
 
-    async def _enqueue(self, queue: Queue, run_id: str) -> str:
+    async def _enqueue(self, queue: Queue, run_id: str, owner: str) -> str:
         # A lost job only delays the run: workers also look for waiting runs every few seconds.
         with suppress(StoreError):
-            await queue.defer(run_id)
+            await queue.defer(run_id, owner)
         return run_id

@@ -19,6 +19,7 @@ from ..core.decision import FINAL
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
 from ..store import runs as store
 from ..store.queue import Job, Queue
+from ..store.queue_shares import Share
 from .lease import BEAT_S, LEASE_S, belongs_to_worker, is_waiting
 from .result import Result
 from .runner import Runner
@@ -71,6 +72,8 @@ class Worker:
         self._declined_checked_at = 0.0
         self._database_is_down = False
         self._grace_s = 0.0
+        keys = runner.settings.serve.keys.items()
+        self._shares = {name: Share(limits.priority, limits.runs_at_once) for name, limits in keys}
 
     async def work(self) -> None:
         """Perform runs until `stop`. Runs that are not finished then wait for another worker."""
@@ -127,7 +130,7 @@ class Worker:
         """Start the next job. Return False if none is due, or the database is unavailable."""
         async with self._fetching:
             try:
-                job = await self.queue.fetch(declined=self._may_take_declined())
+                job = await self.queue.fetch(self._may_take_declined(), self._shares)
             except StoreError:
                 return False  # `_every` reports it
             if job is not None:
@@ -171,7 +174,7 @@ class Worker:
             case End.REQUEUE:
                 # Workers are notified of a new job, and not of one that is put back.
                 await self.queue.finish(job)
-                await self.queue.defer(job.run_id)
+                await self.queue.defer(job.run_id, job.owner)
             case End.RETRY:
                 await self.queue.put_back(job, SWEEP_S)
             case End.DECLINE:
@@ -246,7 +249,7 @@ class Worker:
             # A new run may be about to get its job, and the process with its job about to take it. The job of
             # a worker that is gone belongs to no process.
             if not job_waits and (has_worker or (job_waits is None and _age_s(row) > SWEEP_S)):
-                await self.queue.defer(row.id)
+                await self.queue.defer(row.id, row.owner)
 
 
 def _age_s(row: store.RunRow) -> float:

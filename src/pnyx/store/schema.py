@@ -15,10 +15,11 @@ __all__ = [
     "metadata",
     "outcomes",
     "runs",
+    "shares",
     "writers",
 ]
 
-REVISION = "0010"
+REVISION = "0011"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -112,6 +113,19 @@ keys = Table(
     Column("created_at", Text, nullable=False),
 )
 """The server's keys. name: the owner of the runs started with it. hash: SHA-256 of the key, in hex."""
+
+shares = Table(
+    "shares",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.id"), nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Column("revoked_at", Text),
+    Index("shares_by_run", "run_id", "created_at"),
+)
+"""Links that show one run. id: the public part of its token. hash: SHA-256 of the token, in hex."""
 
 contents = Table(
     "contents",

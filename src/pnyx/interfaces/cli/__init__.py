@@ -45,6 +45,7 @@ COMMANDS = {
         "status": ("runs", "show the status of a run in one line"),
         "show": ("runs", "print the full transcript of a run"),
         "export": ("runs", "write a run as JSON, Markdown, HTML or a folder"),
+        "share": ("share", "make a link that shows one run, and revoke it"),
         "cost": ("cost", "show calls, tokens and cost by model, protocol or day"),
     },
     "Judge": {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import logging
 import signal
@@ -15,6 +14,7 @@ import uvicorn
 from ....config.schema import Settings
 from ....errors import ConfigError, UsageError
 from ...http.app import open_app
+from ...http.listening import listen, server_config
 from ...keys import Keys, check_name, hash_key, new_key
 from ...open_settings import open_settings
 from ...permissions import limits_without_key
@@ -22,12 +22,7 @@ from ...service import DRAIN_S, RunService
 from ..records import with_records
 from ..terminal.output import Output, streams
 
-__all__ = ["listen", "serve"]
-
-KEEP_ALIVE_S = 75
-"""How long an idle connection stays open, in seconds: longer than clients and proxies keep theirs, so that no
-request arrives while the connection is being closed, even if the event loop is under load."""
-BACKLOG = 2048
+__all__ = ["serve"]
 
 
 def serve(
@@ -93,19 +88,7 @@ async def _serve(output: Output, settings: Settings) -> int:
                     output.note(f"API key, valid until this server stops: {temporary_key}")
                 # Browsers do not send the part after "#", so the key is in no request and no log.
                 output.note(f"web page: {url}/{f'#key={temporary_key}' if temporary_key else ''}")
-                config = uvicorn.Config(
-                    app,
-                    http="h11",
-                    ws="none",
-                    lifespan="off",
-                    log_config=None,
-                    access_log=False,
-                    server_header=False,
-                    proxy_headers=False,
-                    timeout_graceful_shutdown=round(DRAIN_S) + 1,
-                    timeout_keep_alive=KEEP_ALIVE_S,
-                    backlog=BACKLOG,
-                )
+                config = server_config(app, settings.serve, round(DRAIN_S) + 1)
                 await _Server(config, service).serve(sockets=[listener])
     if queued:
         output.note("stopped; workers continue the runs")
@@ -138,24 +121,6 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         # Also those that no client follows: a call that is killed is paid for, and asked again.
         await self._service.drained()
-
-
-def listen(settings: Settings) -> contextlib.closing[socket.socket]:
-    """Return a socket that listens on the configured address. Raises `UsageError`."""
-    host, port = settings.serve.host, settings.serve.port
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # With the protocol, because asyncio sets TCP_NODELAY only on sockets that name TCP. Without it the
-        # second packet of a reply waits 40 ms for an acknowledgement.
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        # Now, so that a client that connects as soon as the address is printed is not refused.
-        listener.listen(BACKLOG)
-    except (OSError, UnicodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
-        raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}") from exc
-    return contextlib.closing(listener)
 
 
 def _loopback(host: str) -> bool:
