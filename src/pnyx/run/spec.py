@@ -47,7 +47,8 @@ class Spec:
     asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
     thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one;
     it may be one of `seats`. files: what the question is about; as JSON without their contents, which are
-    stored apart, see `contents`. saved_panel: the name of the one that the request names.
+    stored apart, see `contents`. saved_panel: the name of the one that the request names. trace: the request
+    and the spans that the run belongs to, see `observer.renewed`.
     """
 
     question: str
@@ -91,6 +92,7 @@ class Spec:
     files: tuple[File, ...] = ()
     judge: Seat | None = None
     saved_panel: str | None = None
+    trace: Mapping[str, str] | None = None
 
     @property
     def protocol_def(self) -> Protocol:

@@ -30,6 +30,7 @@ from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
 from .schemas import Feedback, Health, Labelling, Resume, ShareRun, StartRun
@@ -79,7 +80,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
         public = {HEALTH, *page}
         access = Access(app, service.settings.serve, owner, public, SHARED, Shares(service).open)
-        yield Shapes(_shared(access, service.settings.serve.origins), app)
+        yield Shapes(Observed(_shared(access, service.settings.serve.origins), service), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:

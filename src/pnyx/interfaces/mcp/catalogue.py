@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, To
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError
+from ..bugs import log_bug
 from ..json_body import Body
 from . import tools
 from .peer import InputNeeded
@@ -184,7 +184,7 @@ async def call_tool(
         return _failed(redact(str(exc)))
     except Exception as exc:
         await caller.peer.log("error", f"{name}: this is a bug in pnyx: {type(exc).__name__}")
-        LOG.error("%s\n%s", name, redact("".join(traceback.format_exception(exc))))
+        log_bug(LOG, name, exc, redact)
         return _failed(f"this is a bug in pnyx: {type(exc).__name__}")
     return CallToolResult(
         content=[TextContent(text=result.text)],
