@@ -4,8 +4,8 @@
 
 Each run has the rows that a real run of consensus left, with its own id, date and texts; one in --events has
 all events of that run, the others none, which lists never read. Questions have 15 words, answers 120 and
-dissents 40, drawn by Zipf's law from 20,000 words. FOLDER keeps the home for a second measurement. Times are
-the least of three processes; "above start" is the time beyond that of `pnyx runs` on an empty home.
+dissents 40, drawn by Zipf's law from 20,000 words. FOLDER keeps the home for a second measurement. Each
+row has wall time and CPU, the least of three processes, and both beyond those of `pnyx runs` on an empty home.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import asyncio
 import json
 import os
 import random
+import shlex
 import sqlite3
 import sys
 import tempfile
@@ -62,10 +63,10 @@ COMMANDS = {
     "cost by panel": "cost --by panel",
     "cost, 1 day": "cost --days 1",
     "recall, a frequent word": "recall w5x",
-    "recall, three frequent words": "recall w0x w1x w5x",
-    "recall, a phrase": 'recall "w0x w1x"',
+    "recall, three frequent words": "recall 'w0x w1x w5x'",
+    "recall, a phrase": "recall '\"w0x w1x\"'",
     "recall, a rare word": "recall w15000x",
-    "recall, a word of no run": "recall w5x nowhere",
+    "recall, a word of no run": "recall 'w5x nowhere'",
     "status": "status {run}",
     "status, a prefix": "status {prefix}",
     "status of the long run": "status {long}",
@@ -195,8 +196,8 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder), **set_here}
 
 
-def run_command(args: list[str], env: dict[str, str]) -> tuple[float, float]:
-    """Seconds and MiB of a `pnyx` process."""
+def run_command(args: list[str], env: dict[str, str]) -> tuple[float, float, float]:
+    """Wall and CPU seconds and MiB of a `pnyx` process."""
     start = time.perf_counter()
     out = os.open(os.devnull, os.O_WRONLY)
     actions = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, out, 2)]
@@ -206,30 +207,33 @@ def run_command(args: list[str], env: dict[str, str]) -> tuple[float, float]:
     os.close(out)
     if status:
         raise SystemExit(f"pnyx {' '.join(args)} failed: {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def least(args: list[str], env: dict[str, str]) -> tuple[float, float]:
+def least(args: list[str], env: dict[str, str]) -> tuple[float, ...]:
     found = [run_command(args, env) for _ in range(3)]
-    return min(one[0] for one in found), min(one[1] for one in found)
+    return tuple(map(min, zip(*found, strict=True)))
 
 
 def measure(folder: Path, only: str) -> None:
     with tempfile.TemporaryDirectory() as empty:
         (Path(empty) / "config.toml").write_text(SETTINGS)
-        start, memory = least(["runs"], environment(Path(empty)))
-    print(f"| `pnyx runs` on an empty home | {start:.2f} s | | {memory:.0f} MiB |", flush=True)
+        start, cpu_start, memory = least(["runs"], environment(Path(empty)))
+    head = f"| `pnyx runs` on an empty home | {start:.2f} s | {cpu_start:.2f} s | | | {memory:.0f} MiB |"
+    print(head, flush=True)
     with closing(sqlite3.connect(folder / "pnyx.db")) as db:
-        (run,) = db.execute("SELECT id FROM runs ORDER BY created_at LIMIT 1 OFFSET 30000").fetchone()
+        (run,) = db.execute(
+            "SELECT id FROM runs WHERE owner = 'local' ORDER BY created_at LIMIT 1"
+        ).fetchone()
         (long,) = db.execute(
             "SELECT run_id FROM events GROUP BY run_id ORDER BY count(*) DESC LIMIT 1"
         ).fetchone()
     for name, command in COMMANDS.items():
         if only in name:
-            parts = ['"w0x w1x"'] if '"' in command else command.split()[1:]
-            filled = [part.format(run=run, prefix=run[:8], long=long) for part in parts]
-            seconds, memory = least([command.split()[0], *filled], environment(folder))
-            print(f"| {name} | {seconds:.2f} s | {seconds - start:+.2f} s | {memory:.0f} MiB |", flush=True)
+            filled = command.format(run=run, prefix=run[:8], long=long)
+            wall, cpu, memory = least(shlex.split(filled), environment(folder))
+            above = f"{wall - start:+.2f} s | {cpu - cpu_start:+.2f} s"
+            print(f"| {name} | {wall:.2f} s | {cpu:.2f} s | {above} | {memory:.0f} MiB |", flush=True)
     if not only or "/" in only:
         os.environ.update(environment(folder))
         asyncio.run(measure_routes(folder, run))
