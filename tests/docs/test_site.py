@@ -103,8 +103,8 @@ def test_the_diagram_of_a_protocol_shows_all_its_phases_and_conditions(name: str
 def test_the_search_finds_a_page_by_a_word_and_opens_it(start: str) -> None:
     with chromium() as browser, Tab.open(browser) as tab:
         tab.page.goto(start)
-        tab.page.keyboard.press("Control+k")
-        tab.page.keyboard.type("isotonic")
+        tab.page.get_by_role("button", name="Search").first.click()
+        tab.page.get_by_role("combobox").fill("isotonic")
         tab.page.get_by_role("option").filter(has_text="When there is a confidence").click()
         tab.page.wait_for_url("**/docs/confidence.html*")
         assert "beta calibration" in tab.page.inner_text("article")

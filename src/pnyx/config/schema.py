@@ -6,11 +6,9 @@ providers and the home folder of a `~`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -27,6 +25,7 @@ from ..core.thinking import Effort
 from ..errors import ConfigError, NotFound
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
+from .addresses import host_url, plain_url
 from .database_url import parse_database_url
 from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
@@ -73,19 +72,6 @@ Language = Annotated[str, AfterValidator(language_tag)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-def _plain_url(base_url: str | None) -> str | None:
-    if base_url is None:
-        return None
-    try:
-        url = urlsplit(base_url)
-        fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
-    except ValueError:
-        fine = False
-    if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-        raise ValueError("must be an http or https address, without user, password, query or fragment")
-    return base_url
-
-
 def _known_database(url: str) -> str:
     parse_database_url(url)
     return url
@@ -96,7 +82,8 @@ def _path(path: str) -> str:
     return path
 
 
-BaseUrl = Annotated[str | None, AfterValidator(_plain_url)]
+BaseUrl = Annotated[str | None, AfterValidator(plain_url)]
+HostUrl = Annotated[str | None, AfterValidator(host_url)]
 
 
 class ProviderSettings(Table):
@@ -108,7 +95,7 @@ class ProviderSettings(Table):
     """
 
     kind: str
-    base_url: BaseUrl = None
+    base_url: HostUrl = None
     api_key_env: Variable | None = None
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None
