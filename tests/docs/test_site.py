@@ -35,7 +35,8 @@ def _navigation(entries: list[Any]) -> Iterator[str]:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     shown = list(_navigation(tomllib.loads(SETTINGS.read_text("utf-8"))["project"]["nav"]))
-    assert sorted(shown) == sorted(page.relative_to(ROOT).as_posix() for page in pages())
+    there = sorted(page.relative_to(ROOT).as_posix() for page in pages())
+    assert sorted(shown) == there, f"list every page once in {SETTINGS}"
 
 
 def test_every_page_is_built_and_loads_nothing_from_another_host(site: Path) -> None:

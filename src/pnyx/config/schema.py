@@ -25,12 +25,13 @@ from ..core.thinking import Effort
 from ..errors import ConfigError, NotFound
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
-from .addresses import host_url, plain_url
+from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
 from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
 from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
 from .table import Table
+from .telemetry_settings import TelemetrySettings
 
 __all__ = [
     "OWN",
@@ -50,6 +51,7 @@ __all__ = [
     "ServeSettings",
     "Settings",
     "StorageSettings",
+    "TelemetrySettings",
     "ToolsSettings",
     "WorkerSettings",
     "is_restricted",
@@ -80,10 +82,6 @@ def _known_database(url: str) -> str:
 def _path(path: str) -> str:
     expand_path(path)
     return path
-
-
-BaseUrl = Annotated[str | None, AfterValidator(plain_url)]
-HostUrl = Annotated[str | None, AfterValidator(host_url)]
 
 
 class ProviderSettings(Table):
@@ -290,6 +288,7 @@ class Settings(Table):
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
     worker: WorkerSettings = WorkerSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
@@ -343,6 +342,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("serve",): ServeSettings,
     ("mcp",): McpSettings,
     ("worker",): WorkerSettings,
+    ("telemetry",): TelemetrySettings,
 }
 """The tables of a settings file; "*" is a name that the user chooses."""
 

@@ -232,7 +232,8 @@ class Runner:
             return self._handle(row.id, spec, row.epoch, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
-        handle = self._existing_handle(row, spec, past, inherited)
+        run = run._replace(spec=self.resources.traced(spec))
+        handle = self._existing_handle(row, run.spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
             take = partial(take_over, run=run, worker=self._name, result=handle.interim_result())
             await self._keeper.take(epochs, take)
@@ -336,7 +337,7 @@ class Runner:
     ) -> AsyncIterator[RunHandle]:
         """Record a new run. worker: the process that runs it; None: the first worker that takes it."""
         notes = await self.resources.prepare(spec)
-        spec = await self._learned.apply(spec)
+        spec = self.resources.traced(await self._learned.apply(spec), here=worker is not None)
         missing = self.resources.missing_tools(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
         row = new_row(run_id or new_id(), spec, forked_from, worker)

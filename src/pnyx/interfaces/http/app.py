@@ -30,9 +30,10 @@ from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
-from .schemas import Feedback, Health, Resume, ShareRun, StartRun
+from .schemas import Feedback, Health, Labelling, Resume, ShareRun, StartRun
 from .shares import ROUTER as SHARES
 from .shares import SHARED
 from .state import service_of
@@ -42,7 +43,7 @@ __all__ = ["open_app"]
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
-BODIES = (StartRun, Resume, Feedback, ShareRun)
+BODIES = (StartRun, Resume, Feedback, Labelling, ShareRun)
 FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -79,7 +80,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
         public = {HEALTH, *page}
         access = Access(app, service.settings.serve, owner, public, SHARED, Shares(service).open)
-        yield Shapes(_shared(access, service.settings.serve.origins), app)
+        yield Shapes(Observed(_shared(access, service.settings.serve.origins), service), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
@@ -87,7 +88,7 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern
-    exposed = ("x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
+    exposed = ("link", "x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
     return CORSMiddleware(
         app,
         allow_origin_regex=f"(?i:{pattern})",

@@ -1,11 +1,14 @@
-"""The addresses of hosts in settings. A message about one never shows it, since it may hold a secret."""
+"""The types of settings with the address of a host. No message shows one: it may hold a secret."""
 
 from __future__ import annotations
 
 import re
+from typing import Annotated
 from urllib.parse import parse_qsl, urlsplit
 
-__all__ = ["host_url", "plain_url"]
+from pydantic import AfterValidator
+
+__all__ = ["BaseUrl", "HostUrl", "host_url", "plain_url"]
 
 SECRET = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 """What the names of parameters hold whose values are keys."""
@@ -35,3 +38,7 @@ def host_url(base_url: str | None) -> str | None:
     if re.search(r"[\s@?#\\]|[^ -~]", query) or any(map(SECRET.search, names)):
         raise ValueError("must be an http or https address whose query, if any, has no key: set api_key_env")
     return base_url
+
+
+BaseUrl = Annotated[str | None, AfterValidator(plain_url)]
+HostUrl = Annotated[str | None, AfterValidator(host_url)]

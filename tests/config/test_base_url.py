@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pnyx.config.addresses import host_url, plain_url
+from pnyx.config.base_url import host_url, plain_url
 
 AZURE = "https://NAME.openai.azure.com/openai/deployments/D?api-version=2024-10-21"
 
