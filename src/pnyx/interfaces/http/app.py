@@ -27,6 +27,7 @@ from .apis.conversation import RefusedError
 from .apis.retries import Retries
 from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
+from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
 from .page import read_page
@@ -74,7 +75,9 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        access = Access(app, service.settings.serve, owner, {HEALTH, *page})
+        serve = service.settings.serve
+        most_open = max(1, most_connections(serve.connections) // 2)
+        access = Access(app, serve, owner, {HEALTH, *page}, service.key_limits, most_open)
         yield Shapes(_shared(access, service.settings.serve.origins), app)
 
 
