@@ -40,6 +40,8 @@ BELOW: dict[str, set[str]] = {
 BELOW["run"] = set(BELOW)
 BELOW["testing"] = BASE | {"core", "config", "prompts", "protocols", "providers", "run"}
 BELOW["evaluate"] = set(BELOW)
+# Observes runs, and takes no part in them.
+BELOW["telemetry"] = BASE | {"core", "config", "providers", "run", "store"}
 BELOW["interfaces"] = set(BELOW)
 # `pnyx/__init__.py`, which names what is public wherever it lives, and what `python -m pnyx` runs.
 BELOW["face"] = set(BELOW)

@@ -15,7 +15,7 @@ from ..run.spec import LOCAL
 if TYPE_CHECKING:
     from .run_records import RunRecords
 
-__all__ = ["LOCAL", "Keys", "check_name", "hash_key", "new_key"]
+__all__ = ["LOCAL", "Keys", "check_name", "hash_key", "is_reserved", "new_key"]
 
 FRESH_S = 2.0
 """Seconds for which the key hashes are cached: a revoked key is refused after that."""
@@ -42,6 +42,11 @@ def check_name(name: str) -> str:
             f"{' or '.join(_RESERVED)}; not {name[:80]!r}"
         )
     return name
+
+
+def is_reserved(name: str) -> bool:
+    """Whether an owner of runs has no key in the database: the command line, or an evaluation."""
+    return name in _RESERVED
 
 
 class Keys:

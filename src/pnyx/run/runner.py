@@ -233,7 +233,8 @@ class Runner:
             return self._handle(row.id, spec, row.epoch, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
-        handle = self._existing_handle(row, spec, past, inherited)
+        run = run._replace(spec=self.resources.traced(spec))
+        handle = self._existing_handle(row, run.spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
             take = partial(take_over, run=run, worker=self._name, result=handle.interim_result())
             await self._keeper.take(epochs, take)
@@ -337,7 +338,7 @@ class Runner:
     ) -> AsyncIterator[RunHandle]:
         """Record a new run. worker: the process that runs it; None: the first worker that takes it."""
         notes = await self.resources.prepare(spec)
-        spec = await self._learned.apply(spec)
+        spec = self.resources.traced(await self._learned.apply(spec), here=worker is not None)
         if spec.owner != LOCAL:
             spec = await self.database.read(partial(with_key_caps, settings=self.settings, spec=spec))
         missing = self.resources.missing_tools(spec)

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.regex import regex
-from ...errors import OverLimit, PnyxError
+from ...errors import LinkEnded, OverLimit, PnyxError
+from ..shares import Share
 from .errors import error_response, refusal
 from .usage import KeyUsage
 
@@ -26,6 +27,8 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Key -> its owner, or None for an unknown key."""
+OpenShare: TypeAlias = Callable[[str], Awaitable[Share | None]]
+"""Token of a link -> what it opens, or None for an unknown one. Raises `LinkEnded`."""
 
 HEALTH = "/health"
 """The path that is answered even if there are too many connections."""
@@ -46,7 +49,8 @@ class Access:
     """ASGI middleware that checks every request, and sets the owner of its key in `scope["state"]["owner"]`.
 
     public: the exact paths that need no key. limits: returns the limits of an owner. most_open: requests of
-    one owner that may be under way at once.
+    one owner that may be under way at once. shared: the exact paths that need the token of a link instead,
+    whose `Share` is set in `scope["state"]["share"]`; they have no owner, and no other path accepts a token.
     """
 
     def __init__(
@@ -57,9 +61,12 @@ class Access:
         public: Set[str],
         limits: Callable[[str], KeyLimits],
         most_open: int,
+        shared: Set[str] = frozenset(),
+        share: OpenShare | None = None,
     ) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
         self._limits, self._usage = limits, KeyUsage(most_open)
+        self._shared, self._share = shared, share
         self._origins = origin_pattern(settings.origins)
         self._most = int(settings.body_mb * 1_000_000)
 
@@ -111,24 +118,35 @@ class Access:
                 "requests from pages of other origins are refused; if you trust this one, "
                 + _setting("origins", origin),
             )
-        if scope["path"] not in self._public:
+        if scope["path"] in self._shared:
+            share = await self._known_share(headers)
+            if share is None:
+                return _unauthorized("this link is not known here; check that its address is complete")
+            scope.setdefault("state", {})["share"] = share
+        elif scope["path"] not in self._public:
             owner = await self._known_owner(headers)
             if owner is None:
-                return refusal(
-                    401,
-                    "a key is required: Authorization: Bearer KEY",
-                    {"WWW-Authenticate": 'Bearer realm="pnyx"'},
-                )
+                return _unauthorized("a key is required: Authorization: Bearer KEY")
             scope.setdefault("state", {})["owner"] = owner
         return _body_refusal(headers, self._most)
 
     async def _key_valid(self, scope: Message) -> bool:
-        """Whether the key of the request still has the same owner."""
+        """Whether the key of the request still has the same owner, or its link still opens the same run."""
         try:
+            if scope["path"] in self._shared:
+                share: Share = scope["state"]["share"]
+                return await self._known_share(_Headers(scope)) == share
             owner = await self._known_owner(_Headers(scope))
+        except LinkEnded:
+            return False
         except PnyxError:  # a database that fails revokes nothing
             return True
         return scope["path"] in self._public or owner == scope["state"]["owner"]
+
+    async def _known_share(self, headers: _Headers) -> Share | None:
+        """What the token in `Authorization` opens. Raises `LinkEnded`."""
+        match = _BEARER.fullmatch(headers.one("authorization") or "")
+        return await self._share(match["key"]) if match and self._share else None
 
     async def _known_owner(self, headers: _Headers) -> str | None:
         """The owner of the key in `Authorization`, or in Anthropic's `x-api-key`."""
@@ -196,6 +214,10 @@ def _body_refusal(headers: _Headers, most: int) -> Any:
         if kind != "application/json":
             return refusal(415, "a body must be JSON: Content-Type: application/json")
     return None
+
+
+def _unauthorized(message: str) -> Any:
+    return refusal(401, message, {"WWW-Authenticate": 'Bearer realm="pnyx"'})
 
 
 def _too_large(most: int) -> Any:

@@ -21,6 +21,7 @@ from ..._version import __version__
 from ...errors import PnyxError, StoreError
 from ..json_body import explain, explain_json
 from ..service import RunService
+from ..shares import Shares
 from .access import HEALTH, Access, Owner, origin_pattern
 from .apis import chat, messages, models, responses
 from .apis.conversation import RefusedError
@@ -30,9 +31,12 @@ from .errors import Error, Exact, error_response, refusal
 from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
-from .schemas import Feedback, Health, Resume, StartRun
+from .schemas import Feedback, Health, Labelling, Resume, ShareRun, StartRun
+from .shares import ROUTER as SHARES
+from .shares import SHARED
 from .state import service_of
 
 __all__ = ["open_app"]
@@ -40,7 +44,7 @@ __all__ = ["open_app"]
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
-BODIES = (StartRun, Resume, Feedback)
+BODIES = (StartRun, Resume, Feedback, Labelling, ShareRun)
 FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -61,7 +65,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, *APIS, LISTING):
+    for router in (RUNS, SHARES, *APIS, LISTING):
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
@@ -75,10 +79,11 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        serve = service.settings.serve
+        serve, public = service.settings.serve, {HEALTH, *page}
         most_open = max(1, most_connections(serve.connections) // 2)
-        access = Access(app, serve, owner, {HEALTH, *page}, service.key_limits, most_open)
-        yield Shapes(_shared(access, service.settings.serve.origins), app)
+        limits, open_share = service.key_limits, Shares(service).open
+        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share)
+        yield Shapes(Observed(_shared(access, serve.origins), service), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
@@ -86,7 +91,7 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern
-    exposed = ("x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
+    exposed = ("link", "x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
     return CORSMiddleware(
         app,
         allow_origin_regex=f"(?i:{pattern})",

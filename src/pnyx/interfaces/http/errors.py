@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
 from ...errors import OverLimit, PnyxError
+from ..bugs import log_bug
 
 __all__ = ["Error", "Exact", "error_response", "refusal"]
 
@@ -81,5 +81,5 @@ def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> 
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
         wait = {"Retry-After": str(exc.retry_after_s)} if isinstance(exc, OverLimit) else {}
         return refusal(exc.http_status, redact(str(exc)), wait, type=name)
-    LOG.error("%s\n%s", where, redact("".join(traceback.format_exception(exc))))
+    log_bug(LOG, where, exc, redact)
     return refusal(500, f"this is a bug in pnyx: {type(exc).__name__}")

@@ -7,6 +7,7 @@ import ipaddress
 import logging
 import signal
 import socket
+from functools import partial
 from types import FrameType
 
 import uvicorn
@@ -20,6 +21,7 @@ from ...open_settings import open_settings
 from ...permissions import limits_without_key
 from ...service import DRAIN_S, RunService
 from ..records import with_records
+from ..terminal.log_output import Messages, run_logged
 from ..terminal.output import Output, streams
 
 __all__ = ["serve"]
@@ -32,10 +34,12 @@ def serve(
     key_for: str | None,
     revoke_key: str | None,
     list_keys: bool,
+    log_format: str | None,
     quiet: bool,
 ) -> int:
     output = streams(quiet=quiet)
-    settings = open_settings({"serve": {"host": host, "port": port, "queue": queue}})
+    overrides = {"host": host, "port": port, "queue": queue}
+    settings = open_settings({"serve": overrides, "telemetry": {"log_format": log_format}})
     if sum((key_for is not None, revoke_key is not None, list_keys)) > 1:
         raise UsageError("--new-key, --revoke-key and --keys exclude each other; use one of them")
     if key_for is not None:
@@ -47,7 +51,7 @@ def serve(
     if list_keys:
         output.out.lines(list(with_records(settings, lambda stored: stored.key_hashes())))
         return 0
-    return asyncio.run(_serve(output, settings))
+    return run_logged(output, settings, partial(_serve, settings))
 
 
 def _make_key(output: Output, settings: Settings, name: str) -> int:
@@ -61,13 +65,15 @@ def _make_key(output: Output, settings: Settings, name: str) -> int:
     return 0
 
 
-async def _serve(output: Output, settings: Settings) -> int:
+async def _serve(settings: Settings, output: Messages) -> int:
     # uvicorn would print exceptions with the secrets in them; our messages mask them.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     queued = settings.serve.queue
-    async with RunService.open(settings, queued=queued) as service:
-        temporary_key = None if await service.key_hashes() else new_key()
-        if temporary_key is not None and not _loopback(settings.serve.host):
+    async with RunService.open(settings, queued=queued, log=output.log) as service:
+        # A log is kept, and read by many: no key is in it.
+        keyless = not await service.key_hashes()
+        temporary_key = new_key() if keyless and output.log is None else None
+        if keyless and not _loopback(settings.serve.host):
             raise ConfigError(
                 f"{settings.serve.host} can be reached from other machines, so create an API key first: "
                 "pnyx serve --new-key NAME"
@@ -84,6 +90,8 @@ async def _serve(output: Output, settings: Settings) -> int:
                 output.note(f"listening on {url} · API reference: {url}/openapi.json")
                 if queued:
                     output.note("runs are queued for `pnyx worker`")
+                if keyless and output.log is not None:
+                    output.error("no API key exists, so none can ask; create one: pnyx serve --new-key NAME")
                 if temporary_key is not None:
                     output.note(f"API key, valid until this server stops: {temporary_key}")
                 # Browsers do not send the part after "#", so the key is in no request and no log.
