@@ -31,8 +31,8 @@ def read_files(
 ) -> Iterator[Layer]:
     """Yield the user file, then the file of $PNYX_CONFIG or the project file.
 
-    environment, usual: what a project file is compared with, see `project_rules`. problems: gets what is wrong
-    with files that are not, or not wholly, among the layers; others: the rest.
+    environment, usual: what a project file is compared with, see `project_rules`. problems: gets what is
+    wrong with files that are not, or not wholly, among the layers; others: the rest.
     """
     user, named, project = config_dir(env) / "config.toml", env.get("PNYX_CONFIG"), cwd / PROJECT_FILE
     found = [(user, str(user))] if os.path.lexists(user) else []
