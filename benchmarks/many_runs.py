@@ -5,7 +5,8 @@
 Each run has the rows that a real run of consensus left, with its own id, date and texts; one in --events has
 all events of that run, the others none, which lists never read. Questions have 15 words, answers 120 and
 dissents 40, drawn by Zipf's law from 20,000 words. FOLDER keeps the home for a second measurement. Each
-row has wall time and CPU, the least of three processes, and both beyond those of `pnyx runs` on an empty home.
+row has wall time and CPU, the least of three processes, and both beyond those of `pnyx runs` on an empty
+home.
 """
 
 from __future__ import annotations
