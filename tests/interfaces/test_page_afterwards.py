@@ -64,6 +64,7 @@ def test_marked_runs_are_compared_side_by_side(tab: Tab, models: ScriptedHost) -
         box.check()
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_role("heading", name="Compare 2 runs")).to_be_visible()
+    expect(page.locator(".side tbody tr").first).to_be_visible()
     rows = dict(
         zip(
             page.locator(".side tbody th").all_inner_texts(),
