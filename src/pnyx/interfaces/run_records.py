@@ -21,6 +21,7 @@ from ..store import Database, copying, holds, keys, ledger, outcomes
 from ..store import runs as store
 from ..store.conversations import begin_conversation
 from ..store.costs import CallCosts, call_costs
+from .views.queue import QueueState, read_queue
 from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class RunRecords:
     async def read(self, prefix: str, owner: str | None = None) -> Record:
         """A run with all its events. Raises `NotFound`."""
         return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
+
+    async def queue_state(self) -> QueueState:
+        """What waits for workers, what they run, and what is held back; of every owner."""
+        return await self._database.read(read_queue)
 
     async def list_runs(
         self,

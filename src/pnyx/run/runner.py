@@ -7,7 +7,6 @@ read its events and its result; all its state is in the journal.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from ..core.decision import FINAL
 from ..core.events import Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
-from ..store import Database, ledger
+from ..store import Database, leases, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
 from .budget import budget_event
@@ -194,13 +193,13 @@ class Runner:
             spec.check()
             return await self._record_new(spec, forked_from=row.id)
         stored = Spec.from_json(row.check().spec, row.id)
-        if row.status in FINAL or (is_waiting(row, time.time()) and spec == stored):
+        if row.status in FINAL or (is_waiting(row) and spec == stored):
             return row.id
         await self._check_resumable(run)
         result = self._existing_handle(row, spec, run.past).interim_result()
 
         def put(connection: Connection) -> None:
-            epoch = take_over(connection, run, None, result)
+            epoch = take_over(connection, run, None, result, anew=True)
             account = ledger.read_account(connection, run.budget.run_scope)
             events = [] if budget_usd is None else [budget_event("raised", account, now())]
             store.append(connection, row.id, epoch, events)
@@ -234,7 +233,8 @@ class Runner:
         inherited = await inherited_calls(self.database, row.forked_from)
         handle = self._existing_handle(row, spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
-            take = partial(take_over, run=run, worker=self._name, result=handle.interim_result())
+            result = handle.interim_result()
+            take = partial(take_over, run=run, worker=self._name, result=result, anew=not self.worker)
             await self._keeper.take(epochs, take)
             handle.write_off()
             if budget_usd is not None:
@@ -286,18 +286,27 @@ class Runner:
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
             row = await self.database.read(lambda c: store.find(c, row.id))
         if row.status not in FINAL and not is_held(row):
-            past = await self.database.read(lambda c: store.log(c, row.id))
-            handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
-            take = partial(
-                store.take, run_id=row.id, worker=self._name, now=now(), beat_at=time.time(), seen=row
-            )
             try:
-                with self._keeper.ownership(row.id) as epochs:
-                    await self._keeper.take(epochs, take)
+                async with self._taken(row) as handle:
                     await handle.end_cancelled()
             except Running:
                 return False  # a worker was faster
         return True
+
+    @asynccontextmanager
+    async def _taken(self, row: store.RunRow) -> AsyncIterator[RunHandle]:
+        """Take a run that no process runs, to end or pause it. Raises `Running`."""
+        past = await self.database.read(lambda c: store.log(c, row.id))
+        handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
+        take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row)
+        with self._keeper.ownership(row.id) as epochs:
+            await self._keeper.take(epochs, take)
+            yield handle
+
+    async def hold_back(self, row: store.RunRow, why: str) -> None:
+        """Pause a waiting run that no worker should take any more. Raises `Running` if one was faster."""
+        async with self._taken(row) as handle:
+            await handle.end_held_back(why)
 
     async def pause(self, run_id: str) -> None:
         """Pause a run, here or in another process; its owner can resume it."""
@@ -307,7 +316,7 @@ class Runner:
         if is_held(row):
             await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))
         else:
-            await self.database.write(lambda c: store.release(c, run_id, row.epoch))
+            await self.database.write(lambda c: leases.release(c, run_id, row.epoch))
 
     def forget(self, run_id: str, pause: bool = False) -> None:
         """Cancel or pause a run in the background, without waiting for it."""
@@ -364,23 +373,18 @@ class Runner:
     ) -> RunHandle:
         """Return the handle of an existing run, before it is taken: an error in this changes nothing."""
         elapsed_s = prior_elapsed_s(row, past)
-        return self._handle(row.id, spec, row.epoch + 1, past=past, inherited=inherited, elapsed_s=elapsed_s)
+        # A run keeps its deadline when it goes from one worker to another.
+        used_s = row.read_at - row.first_taken_at if self.worker and row.first_taken_at else 0.0
+        return self._handle(
+            row.id, spec, row.epoch + 1, past=past, inherited=inherited, elapsed_s=elapsed_s, used_s=used_s
+        )
 
     def _handle(
-        self,
-        run_id: str,
-        spec: Spec,
-        epoch: int,
-        *,
-        past: Sequence[Event] = (),
-        inherited: Mapping[str, Inherited] | None = None,
-        elapsed_s: float = 0.0,
-        notes: tuple[str, ...] = (),
+        self, run_id: str, spec: Spec, epoch: int, *, elapsed_s: float = 0.0, **context: Any
     ) -> RunHandle:
-        context = self.resources.context(
-            run_id, spec, epoch, self.database, past=past, inherited=inherited, notes=notes
-        )
-        return RunHandle(context, elapsed_s=elapsed_s, requeue_on_stop=self.worker)
+        """Return a handle of a run. context: as for `RunResources.context`."""
+        made = self.resources.context(run_id, spec, epoch, self.database, **context)
+        return RunHandle(made, elapsed_s=elapsed_s, requeue_on_stop=self.worker)
 
     def _launch(self, handle: RunHandle) -> RunHandle:
         self._handles[handle.run_id] = handle
