@@ -7,6 +7,7 @@ PnyxError                         1  500
 │   │   └── MissingExtra          2  400   an optional part of pnyx is not installed
 │   ├── FileProblem               2  400   a file of the question cannot be read, or does not suit the panel
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
+│   ├── LinkEnded                 2  410   a link to a run has expired or was revoked
 │   ├── Taken                     2  409   the id or name already exists
 │   │   └── Running               2  409   another process runs this run, or is starting it
 │   └── PromptError               2  500   a prompt file or one of its slots is missing or unexpected
@@ -44,6 +45,7 @@ __all__ = [
     "Halted",
     "IllegalPhase",
     "Interrupted",
+    "LinkEnded",
     "MissingExtra",
     "NoQuorum",
     "NoSources",
@@ -92,6 +94,12 @@ class MissingExtra(ConfigError):
 
 class NotFound(UsageError):
     http_status = 404
+
+
+class LinkEnded(UsageError):
+    """A link to a run has expired or was revoked."""
+
+    http_status = 410
 
 
 class FileProblem(UsageError):

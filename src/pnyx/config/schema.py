@@ -6,11 +6,9 @@ providers and the home folder of a `~`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -27,11 +25,13 @@ from ..core.thinking import Effort
 from ..errors import ConfigError, NotFound
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
+from .base_url import BaseUrl
 from .database_url import parse_database_url
 from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
 from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
 from .table import Table
+from .telemetry_settings import TelemetrySettings
 
 __all__ = [
     "OWN",
@@ -51,6 +51,7 @@ __all__ = [
     "ServeSettings",
     "Settings",
     "StorageSettings",
+    "TelemetrySettings",
     "ToolsSettings",
     "WorkerSettings",
     "is_restricted",
@@ -73,19 +74,6 @@ Language = Annotated[str, AfterValidator(language_tag)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-def _plain_url(base_url: str | None) -> str | None:
-    if base_url is None:
-        return None
-    try:
-        url = urlsplit(base_url)
-        fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
-    except ValueError:
-        fine = False
-    if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-        raise ValueError("must be an http or https address, without user, password, query or fragment")
-    return base_url
-
-
 def _known_database(url: str) -> str:
     parse_database_url(url)
     return url
@@ -94,9 +82,6 @@ def _known_database(url: str) -> str:
 def _path(path: str) -> str:
     expand_path(path)
     return path
-
-
-BaseUrl = Annotated[str | None, AfterValidator(_plain_url)]
 
 
 class ProviderSettings(Table):
@@ -303,6 +288,7 @@ class Settings(Table):
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
     worker: WorkerSettings = WorkerSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
@@ -356,6 +342,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("serve",): ServeSettings,
     ("mcp",): McpSettings,
     ("worker",): WorkerSettings,
+    ("telemetry",): TelemetrySettings,
 }
 """The tables of a settings file; "*" is a name that the user chooses."""
 

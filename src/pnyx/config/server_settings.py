@@ -57,7 +57,8 @@ class ServeSettings(Table):
     put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
     -> what they stand for. keys: the name of a key -> what it may use; a key without an entry may use all.
-    body_mb: limit of a request body, in MB.
+    body_mb: limit of a request body, in MB. connections: most open connections of clients. head_s: seconds in
+    which the head of a request must arrive. body_s: the same of its body, and more for a long one.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -69,6 +70,9 @@ class ServeSettings(Table):
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
     body_mb: Annotated[float, Field(gt=0, le=1000)] = 16.0
+    connections: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
+    head_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
+    body_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     keys: Mapping[str, KeyLimits] = Field(default_factory=dict)
 
 

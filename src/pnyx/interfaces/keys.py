@@ -14,7 +14,7 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     from .run_records import RunRecords
 
-__all__ = ["LOCAL", "Keys", "check_name", "hash_key", "new_key"]
+__all__ = ["LOCAL", "Keys", "check_name", "hash_key", "is_reserved", "new_key"]
 
 LOCAL = "local"
 """Owner of runs from the command line, and of requests with the server's temporary key."""
@@ -43,6 +43,11 @@ def check_name(name: str) -> str:
             f"{' or '.join(_RESERVED)}; not {name[:80]!r}"
         )
     return name
+
+
+def is_reserved(name: str) -> bool:
+    """Whether an owner of runs has no key in the database: the command line, or an evaluation."""
+    return name in _RESERVED
 
 
 class Keys:

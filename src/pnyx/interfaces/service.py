@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..config.load import database_url
 from ..config.schema import Settings
@@ -32,6 +32,10 @@ from .permissions import Permissions
 from .render.conversation import earlier_turns
 from .run_records import RunRecords
 
+if TYPE_CHECKING:
+    from ..telemetry.log import JsonLog
+    from ..telemetry.open import Telemetry
+
 __all__ = ["DRAIN_S", "RunService"]
 
 DRAIN_S = 8.0
@@ -43,12 +47,20 @@ class RunService(RunRecords):
 
     `start` and `resume` run in this process and return a handle. `submit` and `submit_resume` are for
     external requests: they check capacity and limits, pass the run to a worker if there is a queue, and
-    return the run's id. queue: the queue of runs for workers; None: runs run here.
+    return the run's id. queue: the queue of runs for workers; None: runs run here. telemetry: what operators
+    see of the process; None: nothing.
     """
 
-    def __init__(self, runner: Runner, queue: Queue | None = None) -> None:
+    def __init__(
+        self, runner: Runner, queue: Queue | None = None, telemetry: Telemetry | None = None
+    ) -> None:
         super().__init__(runner.database)
         self.runner, self.settings, self.queue = runner, runner.settings, queue
+        self.telemetry = telemetry
+        if telemetry is not None:
+            runner.resources.observer = telemetry.announce
+            if telemetry.log is not None:
+                telemetry.log.redact = self.redact
         self._starting = 0
         self._attending: Counter[str] = Counter()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
@@ -62,17 +74,19 @@ class RunService(RunRecords):
         providers: Providers | None = None,
         queued: bool = False,
         worker: bool = False,
+        log: JsonLog | None = None,
     ) -> AsyncIterator[Self]:
         """Open the service on the configured database; on exit, its runs are interrupted and saved.
 
         providers: default is the configured ones. queued: open the database's queue too. worker: whether this
-        process is a `pnyx worker`. Raises `ConfigError`, `StoreError`.
+        process is a `pnyx worker`. log: where its runs are logged. Raises `ConfigError`, `StoreError`.
         """
         async with (
+            _open_telemetry(settings, log) as telemetry,
             open_queue(database_url(settings)) if queued else nullcontext() as queue,
             Runner.open(settings, providers, worker=worker) as runner,
         ):
-            service = cls(runner, queue)
+            service = cls(runner, queue, telemetry)
             try:
                 yield service
             finally:
@@ -299,3 +313,20 @@ class RunService(RunRecords):
         with suppress(StoreError):
             await queue.defer(run_id, owner)
         return run_id
+
+
+@asynccontextmanager
+async def _open_telemetry(settings: Settings, log: JsonLog | None) -> AsyncIterator[Telemetry | None]:
+    """Open what observes a process, None if nothing does. On exit, what waits is passed on."""
+    if log is None:
+        yield None
+        return
+    # Most processes are observed by nobody.
+    from ..telemetry.open import Telemetry
+
+    telemetry = Telemetry(settings, log)
+    try:
+        yield telemetry
+    finally:
+        # A collector that hangs keeps this waiting for some seconds.
+        await asyncio.to_thread(telemetry.close)

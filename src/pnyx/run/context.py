@@ -22,6 +22,7 @@ from .halting import Halt, StopRequests
 from .hedging import Hedging
 from .journal import Journal, within
 from .limits import Deadline, Gate, now
+from .observer import Observer, RunIdentity
 from .result import Summary
 from .spec import Spec
 from .waiting import Waiting
@@ -68,11 +69,17 @@ class RunContext:
     settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
     shortest_answer: int | None = None
+    observer: Observer | None = None
 
     @cached_property
     def quorum(self) -> int:
         """The least number of live seats. Raises `NotFound` if the protocol is not installed."""
         return self.spec.quorum
+
+    @cached_property
+    def identity(self) -> RunIdentity:
+        """What the observer is told of the run."""
+        return RunIdentity.of(self.run_id, self.spec)
 
     def note_answer(self, tokens: int) -> None:
         """Remember the length of a whole answer."""

@@ -34,6 +34,7 @@ from .drive import drive
 from .exhaustion import exhausted_event, reason, remedy
 from .learned import calibrate_decision
 from .limits import now
+from .observer import RunClosed, RunOpened
 from .performer import Performer
 from .result import Result, Summary
 from .spec import Spec
@@ -88,10 +89,16 @@ class RunHandle:
     def launch(self, done: Callable[[], None]) -> None:
         """Start the task. `done` is called when it ends."""
         self.context.broadcast.open()
+        observe, identity = self.context.observer, self.context.identity
+        if observe is not None:
+            observe(RunOpened(identity, resumed=any(isinstance(event, CallStarted) for event in self.past)))
         self._task = asyncio.create_task(self._run(), name=f"pnyx run {self.run_id}")
 
         def ended(_: object) -> None:
             self.context.broadcast.close()
+            if observe is not None:
+                failure = self._failure
+                observe(RunClosed(identity, "" if failure is None else type(failure).__name__))
             done()
 
         self._task.add_done_callback(ended)

@@ -14,6 +14,7 @@ __all__ = [
     "LEASE_S",
     "belongs_to_worker",
     "host_of",
+    "is_active",
     "is_alive",
     "is_held",
     "is_waiting",
@@ -70,6 +71,11 @@ def belongs_to_worker(row: RunRow) -> bool:
 def is_waiting(row: RunRow) -> bool:
     """Return whether a worker may take the run: none has it yet, or the worker that has it is gone."""
     return row.status == "running" and (row.worker is None or (belongs_to_worker(row) and not is_held(row)))
+
+
+def is_active(row: RunRow) -> bool:
+    """Return whether a process runs it, or a worker may take it at any time."""
+    return row.status == "running" and (is_held(row) or is_waiting(row))
 
 
 def _started(pid: int) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ..config.schema import Settings
 from ..config.stored_keys import ENVIRONMENT
@@ -25,6 +26,7 @@ from .host_search import TOOL as SEARCH
 from .host_search import missing_search_note, seats_without_search
 from .journal import Inherited, Journal
 from .limits import Deadline, Gate
+from .observer import Observer, RunEvent, RunIdentity, renewed
 from .result import Summary
 from .spec import Spec
 from .waiting import Waiting
@@ -33,10 +35,11 @@ __all__ = ["RunResources"]
 
 
 class RunResources:
-    """The resources of a process. providers: the caller closes them."""
+    """The resources of a process. providers: the caller closes them. observer: hears of every run."""
 
     def __init__(self, settings: Settings, providers: Providers) -> None:
         self.settings, self.providers = settings, providers
+        self.observer: Observer | None = None
         self.toolbox = Toolbox()
         self.gates = _Gates(settings)
         self.hedging = Hedging()
@@ -85,7 +88,8 @@ class RunResources:
 
         used_s: seconds of its deadline that have passed already.
         """
-        summary, broadcast = Summary(), Broadcast(database, run_id, past)
+        summary = Summary()
+        broadcast = Broadcast(database, run_id, past, self._observe(RunIdentity.of(run_id, spec)))
         stop_requests = StopRequests()
         journal = Journal(
             database,
@@ -98,6 +102,7 @@ class RunResources:
             publish=broadcast.publish,
             on_stop=stop_requests.request,
             contents=spec.contents,
+            payer=spec.payer,
         )
         calls = int(summary.usage["calls"])
         return RunContext(
@@ -122,7 +127,21 @@ class RunResources:
             spent_nusd=nusd(summary.cost.known_usd),
             waiting=self.waiting,
             settled_calls=calls - len(journal.in_flight()),
+            observer=self.observer,
         )
+
+    def traced(self, spec: Spec, here: bool = True) -> Spec:
+        """Return the spec of a run that is about to start, with its request and its spans.
+
+        here: whether it starts in this process, and not in a worker.
+        """
+        trace = renewed(spec.trace, traced=False, here=here)
+        return spec if trace == spec.trace else replace(spec, trace=trace)
+
+    def _observe(self, identity: RunIdentity) -> Callable[[Event, int | None], object] | None:
+        if (observer := self.observer) is None:
+            return None
+        return lambda event, seq: observer(RunEvent(identity, event, seq))
 
 
 class _Gates(dict[str, Gate]):

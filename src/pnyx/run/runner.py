@@ -65,8 +65,7 @@ class Runner:
     def __init__(
         self, settings: Settings, database: Database, providers: Providers, worker: bool = False
     ) -> None:
-        self.settings, self.database, self.providers = settings, database, providers
-        self.worker = worker
+        self.settings, self.database, self.providers, self.worker = settings, database, providers, worker
         self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
         self._handles: dict[str, RunHandle] = {}
         self.resources = RunResources(settings, providers)
@@ -102,8 +101,7 @@ class Runner:
 
     async def drained(self) -> None:
         """Wait until every run has ended, after `drain`."""
-        for handle in list(self._handles.values()):
-            await handle.wait()
+        await asyncio.gather(*(handle.wait() for handle in self._handles.values()))
 
     async def close(self) -> None:
         """Stop all runs at once, and close the providers and the database."""
@@ -231,7 +229,8 @@ class Runner:
             return self._handle(row.id, spec, row.epoch, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
-        handle = self._existing_handle(row, spec, past, inherited)
+        run = run._replace(spec=self.resources.traced(spec))
+        handle = self._existing_handle(row, run.spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
             result = handle.interim_result()
             take = partial(take_over, run=run, worker=self._name, result=result, anew=not self.worker)
@@ -345,7 +344,7 @@ class Runner:
     ) -> AsyncIterator[RunHandle]:
         """Record a new run. worker: the process that runs it; None: the first worker that takes it."""
         notes = await self.resources.prepare(spec)
-        spec = await self._learned.apply(spec)
+        spec = self.resources.traced(await self._learned.apply(spec), here=worker is not None)
         missing = self.resources.missing_tools(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
         row = new_row(run_id or new_id(), spec, forked_from, worker)
@@ -372,11 +371,16 @@ class Runner:
         inherited: Mapping[str, Inherited] | None = None,
     ) -> RunHandle:
         """Return the handle of an existing run, before it is taken: an error in this changes nothing."""
-        elapsed_s = prior_elapsed_s(row, past)
         # A run keeps its deadline when it goes from one worker to another.
         used_s = row.read_at - row.first_taken_at if self.worker and row.first_taken_at else 0.0
         return self._handle(
-            row.id, spec, row.epoch + 1, past=past, inherited=inherited, elapsed_s=elapsed_s, used_s=used_s
+            row.id,
+            spec,
+            row.epoch + 1,
+            past=past,
+            inherited=inherited,
+            elapsed_s=prior_elapsed_s(row, past),
+            used_s=used_s,
         )
 
     def _handle(

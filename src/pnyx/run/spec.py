@@ -12,7 +12,7 @@ from .. import protocols
 from ..core.decision import Given
 from ..core.documents import build
 from ..core.files import File, contents, file_rows
-from ..core.models import MOST, REVISION, Price, Seat
+from ..core.models import MOST, REVISION, Payer, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
@@ -47,7 +47,8 @@ class Spec:
     asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
     thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one;
     it may be one of `seats`. files: what the question is about; as JSON without their contents, which are
-    stored apart, see `contents`.
+    stored apart, see `contents`. saved_panel: the name of the one that the request names. trace: the request
+    and the spans that the run belongs to, see `observer.renewed`.
     """
 
     question: str
@@ -90,6 +91,8 @@ class Spec:
     thinking_tokens: int | None = None
     files: tuple[File, ...] = ()
     judge: Seat | None = None
+    saved_panel: str | None = None
+    trace: Mapping[str, str] | None = None
 
     @property
     def protocol_def(self) -> Protocol:
@@ -115,6 +118,12 @@ class Spec:
     def all_options(self) -> dict[str, Any]:
         """The options, with the defaults of those that the version of a stored run did not have."""
         return {name: one.default for name, one in self.protocol_def.options.items()} | dict(self.options)
+
+    @property
+    def payer(self) -> Payer:
+        """What the costs of the run are reported under."""
+        models = {seat.label: seat.model for seat in self.callable_seats}
+        return Payer(self.owner, self.protocol, self.saved_panel or "", models)
 
     @property
     def quorum(self) -> int:

@@ -270,8 +270,14 @@ class Worker:
         return End.DONE
 
     def _error_text(self, exc: BaseException) -> str:
-        text = str(exc) if isinstance(exc, PnyxError) else f"{type(exc).__name__}: {exc}"
+        text = str(exc) if isinstance(exc, PnyxError) else self._bug_text(exc)
         return self.runner.providers.redact(text)
+
+    def _bug_text(self, exc: BaseException) -> str:
+        # Its message may quote a prompt, and a log is read by many.
+        chosen = self.runner.settings.telemetry
+        shown = chosen.log_format == "text" or chosen.content
+        return f"{type(exc).__name__}: {exc}" if shown else type(exc).__name__
 
     async def _beat(self) -> None:
         await self.queue.beat(LEASE_S)

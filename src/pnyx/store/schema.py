@@ -11,14 +11,17 @@ __all__ = [
     "events",
     "holds",
     "keys",
+    "labels",
     "ledger",
     "metadata",
     "outcomes",
+    "run_costs",
     "runs",
+    "shares",
     "writers",
 ]
 
-REVISION = "0011"
+REVISION = "0013"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -61,6 +64,34 @@ events = Table(
     Column("body", Text, nullable=False),
 )
 
+labels = Table(
+    "labels",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    Column("created_at", Text, nullable=False),
+    Index("labels_by_value", "kind", "value", "created_at"),
+)
+"""kind: title, tag or pinned; see `store.labels`. created_at: of the run."""
+
+run_costs = Table(
+    "run_costs",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("day", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("protocol", Text, nullable=False),
+    Column("panel", Text, nullable=False),
+    *(
+        Column(name, BigInteger, nullable=False)
+        for name in ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_nusd", "unpriced")
+    ),
+    Index("run_costs_by_day", "day"),
+)
+"""Sums over the calls of a run, by day (UTC) and model. They stay when the run is deleted."""
+
 ledger = Table(
     "ledger",
     metadata,
@@ -92,7 +123,7 @@ estimates = Table(
 outcomes = Table(
     "outcomes",
     metadata,
-    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("run_id", Text, primary_key=True),
     Column("owner", Text, nullable=False),
     Column("judged_at", Text, nullable=False),
     Column("protocol", Text, nullable=False),
@@ -102,10 +133,12 @@ outcomes = Table(
     Column("gold", Text),
     Column("panel", Text),
     Column("rule", Text),
+    Column("run_owner", Text),
     Index("outcomes_by_owner", "owner", "judged_at"),
 )
 """Outcomes of runs; see `pnyx.reliability.feedback.JudgedRun`. answers: JSON, [[model, answer], …]. panel:
-JSON, the models of the run, each once; null if unknown. rule: that of `raw`."""
+JSON, the models of the run, each once; null if unknown. rule: that of `raw`. run_owner: the owner of the run.
+They stay when the run is deleted."""
 
 keys = Table(
     "keys",
@@ -115,6 +148,19 @@ keys = Table(
     Column("created_at", Text, nullable=False),
 )
 """The server's keys. name: the owner of the runs started with it. hash: SHA-256 of the key, in hex."""
+
+shares = Table(
+    "shares",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.id"), nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Column("revoked_at", Text),
+    Index("shares_by_run", "run_id", "created_at"),
+)
+"""Links that show one run. id: the public part of its token. hash: SHA-256 of the token, in hex."""
 
 contents = Table(
     "contents",

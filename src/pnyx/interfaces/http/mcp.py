@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from ..mcp.server import create_server
 from ..service import RunService
-from .access import Message, Receive, Send, TooLongError
+from .access import BodyError, Message, Receive, Send
 from .errors import refusal
 from .state import owner_of
 
@@ -56,7 +56,7 @@ class McpEndpoint:
         # With a user set, the session manager admits only the owner of a session to it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
         limited = _Limited(send)
-        with suppress(TooLongError):  # `Access` sends the response
+        with suppress(BodyError):  # `Access` sends the response
             await manager.handle_request(scope, receive, limited.send)
         if limited.full:
             await self._refusal()(scope, receive, send)

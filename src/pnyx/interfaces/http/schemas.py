@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from ...store.labels import MOST_TAGS, MOST_TITLE, LabelChange
 from ..json_body import Body
-from ..schemas import ResultBody, ResumeOptions, RunBody
+from ..schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody
+from ..shares import DEFAULT_S, LONGEST_S
 
 __all__ = [
     "Calibration",
@@ -17,9 +19,14 @@ __all__ = [
     "Feedback",
     "Health",
     "Judgement",
+    "Labelling",
+    "NewShare",
     "Overview",
     "Planned",
     "Resume",
+    "ShareLink",
+    "ShareRun",
+    "SharedRun",
     "StartRun",
     "Wait",
 ]
@@ -55,6 +62,58 @@ class Feedback(Body):
     result: Literal["success", "partial", "failure"]
     answer: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The right answer, if it is short and known."""
+
+
+class Labelling(Body):
+    """A change of a run's labels. What is left out stays as it is."""
+
+    title: Annotated[str, Field(max_length=MOST_TITLE)] | None = None
+    """Shown in place of the question; null or empty: the question again."""
+    tags: Annotated[tuple[str, ...], Field(strict=False, max_length=MOST_TAGS, fail_fast=True)] = ()
+    """All tags that the run has then."""
+    pinned: bool = False
+    """Whether it is pinned."""
+
+    def to_change(self) -> LabelChange:
+        given = self.model_fields_set
+        return LabelChange(
+            title=(self.title or "") if "title" in given else None,
+            tags=self.tags if "tags" in given else None,
+            pinned=self.pinned if "pinned" in given else None,
+        )
+
+
+class ShareRun(Body):
+    """How long a link to a run is valid."""
+
+    expires_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = DEFAULT_S
+    """Seconds from now; 30 days by default, 366 days at most."""
+
+
+class ShareLink(BaseModel):
+    """A link to a run. state: also revoked if the key of the run's owner was revoked."""
+
+    id: str
+    run_id: str
+    state: Literal["valid", "expired", "revoked"]
+    created_at: str
+    expires_at: str
+    revoked_at: str | None
+
+
+class NewShare(ShareLink):
+    """A new link. token: shown only once. url: the page that shows the run; the token is after its `#`."""
+
+    token: str
+    url: str
+
+
+class SharedRun(BaseModel):
+    """The run of a link. protocol: null if it is not installed any more."""
+
+    run: ResultBody
+    protocol: ProtocolBody | None
+    expires_at: str
 
 
 class SeatAnswer(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from ....config.schema import Settings
 from ....errors import UsageError
@@ -14,20 +15,23 @@ from ...service import DRAIN_S, RunService
 from ...views.queue import QueueState
 from ..records import with_records
 from ..terminal.follow import SIGNALS
-from ..terminal.output import Output, streams
+from ..terminal.log_output import Messages, run_logged
+from ..terminal.output import streams
 
 __all__ = ["drop", "retry", "status", "work"]
 
 Act = Callable[[RunService, RunRow], Awaitable[str]]
 
 
-def work(concurrency: int | None, quiet: bool) -> int:
-    return asyncio.run(_work(streams(quiet=quiet), open_settings({"worker": {"concurrency": concurrency}})))
+def work(concurrency: int | None, log_format: str | None, quiet: bool) -> int:
+    overrides = {"worker": {"concurrency": concurrency}, "telemetry": {"log_format": log_format}}
+    settings = open_settings(overrides)
+    return run_logged(streams(quiet=quiet), settings, partial(_work, settings))
 
 
-async def _work(output: Output, settings: Settings) -> int:
-    async with RunService.open(settings, queued=True, worker=True) as service:
-        worker = service.worker(output.note, output.err.line)
+async def _work(settings: Settings, output: Messages) -> int:
+    async with RunService.open(settings, queued=True, worker=True, log=output.log) as service:
+        worker = service.worker(output.note, output.problem)
         loop, signals = asyncio.get_running_loop(), 0
 
         def stop() -> None:

@@ -15,6 +15,11 @@ __all__ = ["worker"]
 @click.option(
     "--concurrency", type=click.IntRange(1, 10_000), metavar="N", help="Runs in parallel. Default: 16."
 )
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    help="What stderr has: text, or one JSON object a line. Default: text.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.pass_context
 def worker(context: click.Context, /, **options: Any) -> int | None:
