@@ -286,26 +286,21 @@ class Runner:
             row = await self.database.read(lambda c: store.find(c, row.id))
         if row.status not in FINAL and not is_held(row):
             try:
-                async with self._taken(row) as handle:
+                async with self.taken(row) as handle:
                     await handle.end_cancelled()
             except Running:
                 return False  # a worker was faster
         return True
 
     @asynccontextmanager
-    async def _taken(self, row: store.RunRow) -> AsyncIterator[RunHandle]:
-        """Take a run that no process runs, to end or pause it. Raises `Running`."""
+    async def taken(self, row: store.RunRow) -> AsyncIterator[RunHandle]:
+        """Take a run that no process runs, to end or pause it in the block. Raises `Running`."""
         past = await self.database.read(lambda c: store.log(c, row.id))
         handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
         take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row)
         with self._keeper.ownership(row.id) as epochs:
             await self._keeper.take(epochs, take)
             yield handle
-
-    async def hold_back(self, row: store.RunRow, why: str) -> None:
-        """Pause a waiting run that no worker should take any more. Raises `Running` if one was faster."""
-        async with self._taken(row) as handle:
-            await handle.end_held_back(why)
 
     async def pause(self, run_id: str) -> None:
         """Pause a run, here or in another process; its owner can resume it."""
@@ -373,15 +368,8 @@ class Runner:
         """Return the handle of an existing run, before it is taken: an error in this changes nothing."""
         # A run keeps its deadline when it goes from one worker to another.
         used_s = row.read_at - row.first_taken_at if self.worker and row.first_taken_at else 0.0
-        return self._handle(
-            row.id,
-            spec,
-            row.epoch + 1,
-            past=past,
-            inherited=inherited,
-            elapsed_s=prior_elapsed_s(row, past),
-            used_s=used_s,
-        )
+        context = {"past": past, "inherited": inherited, "used_s": used_s}
+        return self._handle(row.id, spec, row.epoch + 1, elapsed_s=prior_elapsed_s(row, past), **context)
 
     def _handle(
         self, run_id: str, spec: Spec, epoch: int, *, elapsed_s: float = 0.0, **context: Any
