@@ -25,7 +25,7 @@ from ..core.thinking import Effort
 from ..errors import ConfigError, NotFound
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
-from .base_url import BaseUrl
+from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
 from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
@@ -93,7 +93,7 @@ class ProviderSettings(Table):
     """
 
     kind: str
-    base_url: BaseUrl = None
+    base_url: HostUrl = None
     api_key_env: Variable | None = None
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None

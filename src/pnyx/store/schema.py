@@ -109,7 +109,8 @@ holds = Table(
     Column("amount_nusd", BigInteger, nullable=False),
     Index("holds_by_scope", "scope"),
 )
-"""What runs under a shared cap are still expected to need. scope: "day", "batch:ID" or "key:NAME"."""
+"""What runs under a shared cap are still expected to need. scope: "day", "batch:ID", "key:NAME" or
+"key-day:NAME"."""
 
 estimates = Table(
     "estimates",

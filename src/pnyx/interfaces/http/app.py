@@ -28,6 +28,7 @@ from .apis.conversation import RefusedError
 from .apis.retries import Retries
 from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
+from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
 from .observed import Observed
@@ -78,9 +79,11 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        public = {HEALTH, *page}
-        access = Access(app, service.settings.serve, owner, public, SHARED, Shares(service).open)
-        yield Shapes(Observed(_shared(access, service.settings.serve.origins), service), app)
+        serve, public = service.settings.serve, {HEALTH, *page}
+        most_open = max(1, most_connections(serve.connections) // 2)
+        limits, open_share = service.key_limits, Shares(service).open
+        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share)
+        yield Shapes(Observed(_shared(access, serve.origins), service), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
