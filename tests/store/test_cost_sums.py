@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, delete, func, insert, select
 
-from pnyx.interfaces.views.costs import BY, sum_costs, sums_by
+from pnyx.interfaces.views.costs import BY, NO_PANEL, sum_costs, sums_by
 from pnyx.store import Database
 from pnyx.store.cost_sums import CostSum, cost_sums, sum_up
 from pnyx.store.costs import COUNTS
@@ -53,6 +53,8 @@ def plain(
     def group(row: dict[str, object]) -> str:
         name = {"key": "owner", "provider": "model"}.get(by, by)
         value = str(row[name]) if name else ""
+        if by == "panel":
+            return value or NO_PANEL
         return value.partition(":")[0] if by == "provider" else value
 
     groups: dict[str, list[dict[str, object]]] = {}

@@ -27,6 +27,7 @@ from ..store.deletion import delete_run
 from ..store.labels import LabelChange, change_labels
 from .keys import hash_key
 from .shares import DEFAULT_S, expiry, new_token
+from .views.queue import QueueState, read_queue
 from .views.records import Record, SearchResults, read_run, read_runs, read_summary, read_turns, search_runs
 
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ class RunRecords:
         """A run with all its events. Raises `NotFound`."""
         return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
 
+    async def queue_state(self) -> QueueState:
+        """What waits for workers, what they run, and what is held back; of every owner."""
+        return await self._database.read(read_queue)
+
     async def summary(self, prefix: str, owner: str | None = None) -> Record:
         """A run without its events, as lists have it. Raises `NotFound`."""
         return await self._database.read(partial(read_summary, prefix=prefix, owner=owner))
@@ -91,13 +96,17 @@ class RunRecords:
         without: str | None = None,
         tag: str | None = None,
         pinned: bool = False,
+        protocol: str | None = None,
+        since: str = "",
         after: tuple[str, str] | None = None,
     ) -> list[Record]:
         """Runs, newest first, without their events. without: an owner whose runs are left out.
 
-        tag, pinned: only runs with these labels. after: as in `run_rows`.
+        tag, pinned: only runs with these labels. since: only those from this time or day on. after: as in
+        `run_rows`.
         """
         work = partial(read_runs, status=status, limit=limit, after=after, tag=tag, pinned=pinned)
+        work = partial(work, protocol=protocol, since=since)
         return await self._database.read(partial(work, owner=owner, except_owner=without))
 
     async def run_rows(

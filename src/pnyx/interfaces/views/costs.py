@@ -10,11 +10,13 @@ from ...store.costs import TOKENS, CallCosts
 
 __all__ = ["BY", "sum_costs", "sum_runs", "sums_by"]
 
+NO_PANEL = "no saved panel"
+"""The group of runs whose request named no panel."""
 BY: Mapping[str, Callable[[CostSum], str]] = {
     "model": lambda spent: spent.model,
     "provider": lambda spent: spent.model.partition(":")[0],
     "protocol": lambda spent: spent.protocol,
-    "panel": lambda spent: spent.panel,
+    "panel": lambda spent: spent.panel or NO_PANEL,
     "day": lambda spent: spent.day,
     "key": lambda spent: spent.owner,
 }

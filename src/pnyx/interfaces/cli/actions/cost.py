@@ -49,7 +49,7 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
 def _table(by: str, rows: Sequence[dict[str, Any]], total: dict[str, Any], stream: Stream) -> Iterator[str]:
     counts = ("runs", "calls", *TOKENS)
     heads = [by, *(name.removesuffix("_tokens") for name in counts), "cost"]
-    lines = [[flat(row[by]) or "none", *(f"{row[name]:,}" for name in counts), _paid(row)] for row in rows]
+    lines = [[flat(row[by]), *(f"{row[name]:,}" for name in counts), _paid(row)] for row in rows]
     last = ["total", *(f"{total[name]:,}" for name in counts), _paid(total)]
     for n, line in enumerate(columns([heads, *lines, last], right=range(1, len(heads)))):
         yield stream.paint(line, *(("bold",) if n in (0, len(lines) + 1) else ()))

@@ -9,8 +9,8 @@ from alembic import op
 
 from pnyx.store.cost_sums import sum_up
 
-revision = "0013"
-down_revision = "0012"
+revision = "0014"
+down_revision = "0013"
 
 KEYS = ("day", "owner", "protocol", "panel", "model", "before_model", "before_provider", "before_run")
 COUNTS = ("runs", "calls", "input_tokens", "cached_tokens", "output_tokens", "cost_nusd", "unpriced")
