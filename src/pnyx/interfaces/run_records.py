@@ -26,6 +26,7 @@ from ..store.deletion import delete_run
 from ..store.labels import LabelChange, change_labels
 from .keys import hash_key
 from .shares import DEFAULT_S, expiry, new_token
+from .views.queue import QueueState, read_queue
 from .views.records import Record, SearchResults, read_run, read_runs, read_summary, read_turns, search_runs
 
 if TYPE_CHECKING:
@@ -76,6 +77,10 @@ class RunRecords:
     async def read(self, prefix: str, owner: str | None = None) -> Record:
         """A run with all its events. Raises `NotFound`."""
         return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
+
+    async def queue_state(self) -> QueueState:
+        """What waits for workers, what they run, and what is held back; of every owner."""
+        return await self._database.read(read_queue)
 
     async def summary(self, prefix: str, owner: str | None = None) -> Record:
         """A run without its events, as lists have it. Raises `NotFound`."""

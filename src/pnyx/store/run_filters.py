@@ -7,10 +7,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, or_, select
 
+from .clock import clock
 from .labels import PINNED, TAG
 from .schema import labels, runs
 
-__all__ = ["Filters", "page_query", "prefix_range"]
+__all__ = ["COLUMNS", "Filters", "page_query", "prefix_range"]
+
+COLUMNS = (runs, clock().label("read_at"))
+"""What a `RunRow` is made of, by `store.runs.from_columns`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +37,7 @@ def page_query(
     connection: Connection, filters: Filters, limit: int, after: tuple[str, str] | None
 ) -> Select[Any]:
     """Return the query of the newest `limit` runs. after: those listed after the run of this time and id."""
-    query: Select[Any] = select(runs)
+    query: Select[Any] = select(*COLUMNS)
     time: ColumnElement[Any] = runs.c.created_at
     for kind, value in ((TAG, filters.tag), (PINNED, "" if filters.pinned else None)):
         if value is not None:

@@ -21,7 +21,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0012"
+REVISION = "0013"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -45,6 +45,9 @@ runs = Table(
     Column("result", Text),
     Column("forked_from", Text),
     Column("conversation", Text),
+    Column("lost_workers", Integer, nullable=False, server_default="0"),
+    Column("first_taken_at", Float),
+    Column("held_back", Text),
     Index("runs_by_owner", "owner", "created_at"),
     Index("runs_by_status", "status", "created_at"),
     Index("runs_by_conversation", "conversation", "created_at"),
