@@ -95,13 +95,17 @@ class RunRecords:
         without: str | None = None,
         tag: str | None = None,
         pinned: bool = False,
+        protocol: str | None = None,
+        since: str = "",
         after: tuple[str, str] | None = None,
     ) -> list[Record]:
         """Runs, newest first, without their events. without: an owner whose runs are left out.
 
-        tag, pinned: only runs with these labels. after: as in `run_rows`.
+        tag, pinned: only runs with these labels. since: only those from this time or day on. after: as in
+        `run_rows`.
         """
         work = partial(read_runs, status=status, limit=limit, after=after, tag=tag, pinned=pinned)
+        work = partial(work, protocol=protocol, since=since)
         return await self._database.read(partial(work, owner=owner, except_owner=without))
 
     async def run_rows(

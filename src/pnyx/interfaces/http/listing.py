@@ -59,7 +59,7 @@ async def list_protocols(request: Request) -> Response:
 @ROUTER.get("/costs", response_model=Costs)
 async def costs(
     request: Request,
-    by: Literal["model", "provider", "protocol", "run"] = "model",
+    by: Literal["model", "provider", "protocol", "panel", "run"] = "model",
     days: Annotated[int, Query(ge=1, le=3660)] = 30,
 ) -> Response:
     """Sum what the runs of the key cost in the last days (UTC), by group and by day."""

@@ -1,4 +1,4 @@
-"""What calls cost, summed by model, provider, protocol, day, run or key."""
+"""What calls cost, summed by model, provider, protocol, saved panel, day, run or key."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from ...store.costs import TOKENS, CallCosts
 
 __all__ = ["BY", "sum_costs", "sums_by"]
 
+NO_PANEL = "no saved panel"
+"""The group of runs whose request named no panel."""
 BY: Mapping[str, Callable[[CallCosts], str]] = {
     "model": lambda spent: spent.model,
     "provider": lambda spent: spent.model.partition(":")[0],
     "protocol": lambda spent: spent.protocol,
+    "panel": lambda spent: spent.panel or NO_PANEL,
     "day": lambda spent: spent.day,
     "run": lambda spent: spent.run_id,
     "key": lambda spent: spent.owner,
