@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     bindparam,
+    func,
     insert,
     or_,
     select,
@@ -42,6 +43,7 @@ __all__ = [
     "listing",
     "log",
     "patch",
+    "queue_length",
     "rows",
     "specs",
     "stop_requests",
@@ -262,6 +264,15 @@ def _event(run_id: str, document: Mapping[str, Any]) -> Event:
         return from_json(document)
     except Unreadable as exc:
         raise Unreadable(f"run {run_id}: {exc}") from exc
+
+
+def queue_length(connection: Connection) -> tuple[int, str | None]:
+    """Return how many runs no process has, and since when the first of them waits (UTC, ISO 8601)."""
+    waiting = select(func.count(), func.min(runs.c.updated_at))
+    count, oldest = connection.execute(
+        waiting.where(runs.c.status == "running", runs.c.worker.is_(None))
+    ).one()
+    return int(count), oldest
 
 
 def unattended(connection: Connection, limit: int) -> list[RunRow]:

@@ -30,6 +30,8 @@ from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .metrics import METRICS
+from .metrics import ROUTER as METRICS_PAGE
 from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
@@ -64,7 +66,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, SHARES, *APIS, LISTING):
+    for router in (RUNS, SHARES, *APIS, LISTING, METRICS_PAGE):
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
@@ -79,7 +81,10 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
         public = {HEALTH, *page}
-        access = Access(app, service.settings.serve, owner, public, SHARED, Shares(service).open)
+        local = set[str]()
+        if service.settings.telemetry.prometheus:
+            (public if service.settings.telemetry.open_metrics else local).add(METRICS)
+        access = Access(app, service.settings.serve, owner, public, SHARED, Shares(service).open, local)
         yield Shapes(Observed(_shared(access, service.settings.serve.origins), service), app)
 
 
