@@ -23,6 +23,7 @@ PnyxError                         1  500
 │   ├── DeadlinePassed            4  504
 │   └── Interrupted             130  499
 ├── Full                          1  503   the server has reached its limit of running runs
+├── OverLimit                     1  429   a key has reached one of its limits; the message names it
 ├── Cancelled                     1  409   the run was cancelled for good
 ├── StoreError                    1  503   the database cannot be used; the message names it
 ├── Unreadable                    1  409   a stored run is damaged, or was written by a newer version
@@ -51,6 +52,7 @@ __all__ = [
     "NoSources",
     "NotFound",
     "OutOfBudget",
+    "OverLimit",
     "PnyxError",
     "PromptError",
     "ProviderError",
@@ -199,6 +201,16 @@ class Interrupted(Halted):
 
 class Full(PnyxError):
     http_status = 503
+
+
+class OverLimit(PnyxError):
+    """A key has reached one of its limits. retry_after_s: seconds after which another try may succeed."""
+
+    http_status = 429
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Cancelled(PnyxError):

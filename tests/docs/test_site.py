@@ -35,7 +35,8 @@ def _navigation(entries: list[Any]) -> Iterator[str]:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     shown = list(_navigation(tomllib.loads(SETTINGS.read_text("utf-8"))["project"]["nav"]))
-    assert sorted(shown) == sorted(page.relative_to(ROOT).as_posix() for page in pages())
+    there = sorted(page.relative_to(ROOT).as_posix() for page in pages())
+    assert sorted(shown) == there, f"list every page once in {SETTINGS}"
 
 
 def test_every_page_is_built_and_loads_nothing_from_another_host(site: Path) -> None:
@@ -103,8 +104,8 @@ def test_the_diagram_of_a_protocol_shows_all_its_phases_and_conditions(name: str
 def test_the_search_finds_a_page_by_a_word_and_opens_it(start: str) -> None:
     with chromium() as browser, Tab.open(browser) as tab:
         tab.page.goto(start)
-        tab.page.keyboard.press("Control+k")
-        tab.page.keyboard.type("isotonic")
+        tab.page.get_by_role("button", name="Search").first.click()
+        tab.page.get_by_role("combobox").fill("isotonic")
         tab.page.get_by_role("option").filter(has_text="When there is a confidence").click()
         tab.page.wait_for_url("**/docs/confidence.html*")
         assert "beta calibration" in tab.page.inner_text("article")

@@ -309,6 +309,29 @@ def runs_marked(scene: Scene) -> None:
     scene.page.get_by_role("group", name="Marked runs").wait_for()
 
 
+def share(scene: Scene) -> str:
+    scene.panel()
+    scene.decided("voting")
+    scene.page.get_by_role("button", name="Share", exact=True).click()
+    scene.page.get_by_role("button", name="Make a link").click()
+    link = scene.page.get_by_label("The new link, shown only now")
+    link.wait_for()
+    scene.page.get_by_role("button", name="Revoke").first.wait_for()
+    return link.input_value()
+
+
+def shared(scene: Scene) -> None:
+    scene.page.goto(share(scene))
+    scene.page.get_by_text("This link shows one run").wait_for()
+    expect(scene.page.locator(".glance")).to_be_visible()
+
+
+def link_ended(scene: Scene) -> None:
+    scene.tab.expected.append("status of 401")
+    scene.page.goto(f"{scene.server.url}/#/shared/pnyx_share_0")
+    scene.page.get_by_role("alert").wait_for()
+
+
 def model_list(scene: Scene) -> None:
     ask(scene)
     scene.page.get_by_label("Add a model").fill("a")
@@ -321,12 +344,13 @@ def missing(scene: Scene) -> None:
     scene.page.get_by_role("alert").wait_for()
 
 
-STATES: dict[str, Callable[[Scene], None]] = {
+STATES: dict[str, Callable[[Scene], object]] = {
     state.__name__.replace("_", "-"): state
     for state in (
         *(signin, key_refused, ask, ask_options, ask_without_models, ask_refused),
         *(live, consensus, revision, council, tie, formulas),
         *(degraded, failed, paused, cancelled, connection_lost, server_gone, missing),
         *(runs_empty, runs, runs_marked, compare, further_question, costs, calibration, model_list),
+        *(share, shared, link_ended),
     )
 }

@@ -112,7 +112,7 @@ def test_a_refused_request_shows_the_reason_and_keeps_the_question(tab: Tab) -> 
     tab.page.get_by_role("button", name="Add", exact=True).click()
     tab.question.fill("Why?")
     tab.page.get_by_role("button", name="Ask the panel").click()
-    expect(tab.page.get_by_role("alert")).to_contain_text("no provider 'nowhere'")
+    expect(tab.page.get_by_role("alert")).to_contain_text("No provider 'nowhere'")
     expect(tab.question).to_have_value("Why?")
 
 

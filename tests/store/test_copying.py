@@ -18,6 +18,7 @@ from pnyx.store import Database, holds, keys, outcomes, shares
 from pnyx.store import runs as store
 from pnyx.store.contents import add_contents
 from pnyx.store.copying import TABLES, backup, restore
+from pnyx.store.labels import LabelChange, change_labels
 from pnyx.store.schema import events, runs
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -59,6 +60,7 @@ async def filled(url: str) -> Node:
     await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
     )
+    await node.database.write(lambda c: change_labels(c, result.run_id, LabelChange(title="T", add=["a"])))
     return node
 
 

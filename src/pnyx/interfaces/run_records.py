@@ -15,15 +15,18 @@ from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.owners import LEARNER, OWNER
 from ..run.expectation import kind_of
+from ..run.lease import is_active
 from ..run.limits import now
 from ..run.spec import Spec
 from ..store import Database, copying, holds, keys, ledger, outcomes, shares
 from ..store import runs as store
 from ..store.conversations import begin_conversation
 from ..store.costs import CallCosts, call_costs
+from ..store.deletion import delete_run
+from ..store.labels import LabelChange, change_labels
 from .keys import hash_key
 from .shares import DEFAULT_S, expiry, new_token
-from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
+from .views.records import Record, SearchResults, read_run, read_runs, read_summary, read_turns, search_runs
 
 if TYPE_CHECKING:
     from ..reliability.feedback import JudgedRun
@@ -74,6 +77,10 @@ class RunRecords:
         """A run with all its events. Raises `NotFound`."""
         return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
 
+    async def summary(self, prefix: str, owner: str | None = None) -> Record:
+        """A run without its events, as lists have it. Raises `NotFound`."""
+        return await self._database.read(partial(read_summary, prefix=prefix, owner=owner))
+
     async def list_runs(
         self,
         status: str | None = None,
@@ -81,10 +88,16 @@ class RunRecords:
         *,
         owner: str | None = None,
         without: str | None = None,
+        tag: str | None = None,
+        pinned: bool = False,
+        after: tuple[str, str] | None = None,
     ) -> list[Record]:
-        """Runs, newest first, without their events. without: an owner whose runs are left out."""
-        work = partial(read_runs, status=status, limit=limit, owner=owner, except_owner=without)
-        return await self._database.read(work)
+        """Runs, newest first, without their events. without: an owner whose runs are left out.
+
+        tag, pinned: only runs with these labels. after: as in `run_rows`.
+        """
+        work = partial(read_runs, status=status, limit=limit, after=after, tag=tag, pinned=pinned)
+        return await self._database.read(partial(work, owner=owner, except_owner=without))
 
     async def run_rows(
         self, owner: str, limit: int, *, prefix: str = "", after: tuple[str, str] | None = None
@@ -113,6 +126,24 @@ class RunRecords:
     async def begin_conversation(self, run_id: str) -> str:
         """Make a run the first turn of a conversation, and return the id of the conversation."""
         return await self._database.write(partial(begin_conversation, run_id=run_id))
+
+    async def label(self, prefix: str, change: LabelChange, owner: str | None = None) -> store.RunRow:
+        """Change the title, the tags or the pin of a run, and return it. Raises `NotFound`, `UsageError`."""
+
+        def work(connection: Connection) -> store.RunRow:
+            row = store.find(connection, prefix, owner)
+            change_labels(connection, row.id, change)
+            return row
+
+        return await self._database.write(work)
+
+    async def delete(self, prefix: str, owner: str | None = None) -> store.RunRow:
+        """Delete a run for good, and return the row that it had. Its costs and its outcome stay.
+
+        Raises `NotFound`; `Running` if a process runs it or a worker will.
+        """
+        work = partial(delete_run, prefix=prefix, owner=owner, is_active=is_active)
+        return await self._database.write(work)
 
     async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""

@@ -22,6 +22,7 @@ __all__ = [
     "ResultBody",
     "ResumeOptions",
     "RunBody",
+    "StoredRun",
     "with_options",
 ]
 
@@ -211,17 +212,26 @@ class ProtocolBody(BaseModel):
     calls_with_three_seats: dict[str, int] | None
 
 
-class ListedRun(ResultBody):
+class StoredRun(ResultBody):
+    """A run with its labels. title: null without one. tags: sorted."""
+
+    title: str | None
+    tags: list[str]
+    pinned: bool
+
+
+class ListedRun(StoredRun):
     """A run in a list. created_at: when it started, UTC."""
 
     created_at: str
 
 
-class RecalledRun(ListedRun):
-    """A run found by its words. snippet: one line of its text around them.
+class RecalledRun(ResultBody):
+    """A run found by its words. created_at: when it started, UTC. snippet: one line of its text around them.
 
     all_words: whether it has all the words; if no run does, runs with some of them are returned.
     """
 
+    created_at: str
     snippet: str
     all_words: bool

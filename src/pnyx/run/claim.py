@@ -62,7 +62,7 @@ class Claim:
         amount = self.expectation.remaining(spent, calls, self._factor)
         if self._cap is not None:
             amount = min(amount, max(self._cap - spent, 0))
-        scopes = {scope: "day" if scope.startswith("day:") else scope for scope in shared}
+        scopes = {scope: _without_day(scope) for scope in shared}
         return Hold(self.run_id, scopes, amount)
 
     def need(self, connection: Connection) -> Need | None:
@@ -86,3 +86,9 @@ class Claim:
         if calls:
             actual = spent if finished else ceil(self.expectation.total(spent, calls, self._factor))
             holds.learn(connection, self._kind, self.expectation.cost, actual)
+
+
+def _without_day(scope: str) -> str:
+    """The scope of the holds in an account: "day" for "day:DATE", "key-day:NAME" for "key-day:NAME:DATE"."""
+    dated = scope.startswith(("day:", "key-day:"))
+    return scope.rpartition(":")[0] if dated else scope

@@ -10,7 +10,16 @@ from pathlib import Path
 
 from ..store.runs import WORKER, RunRow
 
-__all__ = ["BEAT_S", "LEASE_S", "belongs_to_worker", "is_alive", "is_held", "is_waiting", "this_worker"]
+__all__ = [
+    "BEAT_S",
+    "LEASE_S",
+    "belongs_to_worker",
+    "is_active",
+    "is_alive",
+    "is_held",
+    "is_waiting",
+    "this_worker",
+]
 
 BEAT_S = 5.0
 LEASE_S = 30.0
@@ -58,6 +67,11 @@ def is_waiting(row: RunRow, now: float) -> bool:
     if row.status != "running":
         return False
     return row.worker is None or (belongs_to_worker(row) and not is_alive(row.worker, row.heartbeat_at, now))
+
+
+def is_active(row: RunRow) -> bool:
+    """Return whether a process runs it, or a worker may take it at any time."""
+    return row.status == "running" and (is_held(row) or is_waiting(row, time.time()))
 
 
 def _started(pid: int) -> str:

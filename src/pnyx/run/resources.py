@@ -98,6 +98,7 @@ class RunResources:
             publish=broadcast.publish,
             on_stop=stop_requests.request,
             contents=spec.contents,
+            payer=spec.payer,
         )
         calls = int(summary.usage["calls"])
         return RunContext(

@@ -14,13 +14,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from .._version import __version__
+from ..config.schema import Settings
 from ..core.events import CallFinished, CallStarted, Event, RunStarted
 from ..store import Database, ledger
 from ..store import runs as store
 from ..store.contents import add_contents, read_contents
 from .budget import RunBudget, usd
 from .journal import Inherited
+from .key_limits import with_key_caps
 from .limits import now
+from .resolve import shared_caps
 from .spec import Spec
 
 __all__ = [
@@ -102,12 +105,15 @@ class Resumable(NamedTuple):
 
 
 def find_resumable(
-    connection: Connection, prefix: str, owner: str | None, changes: Mapping[str, Any]
+    connection: Connection, prefix: str, owner: str | None, changes: Mapping[str, Any], settings: Settings
 ) -> Resumable:
-    """Return the run whose id starts with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
+    """Return the run whose id starts with `prefix`. changes: to its spec. settings: for the caps of now.
+
+    Raises `NotFound`, `UsageError`.
+    """
     row = store.find(connection, prefix, owner)
     stored = read_spec(connection, row)
-    spec = replace(stored, **changes)
+    spec = with_key_caps(connection, settings, replace(stored, **changes, **shared_caps(settings)))
     caps = spec.caps
     if stored.batch_own and not spec.batch_own:
         # A resume of one run of a batch does not have the flags of the batch, and keeps its cap.

@@ -28,11 +28,12 @@ from ..store.runs import WORKER
 from .budget import budget_event
 from .handle import RunHandle
 from .journal import Inherited
+from .key_limits import with_key_caps
 from .learned import LearnedHistory
 from .lease import is_held, is_waiting, this_worker
 from .lease_keeper import LeaseKeeper
 from .limits import now
-from .resolve import shared_caps
+from .local_runs import LocalRuns
 from .resources import RunResources
 from .run_rows import (
     Resumable,
@@ -46,7 +47,7 @@ from .run_rows import (
     run_started,
     take_over,
 )
-from .spec import Spec
+from .spec import LOCAL, Spec
 
 __all__ = ["Runner"]
 
@@ -60,7 +61,7 @@ STARTS = 8
 class Runner:
     """All runs of this process. Use as `async with Runner.open(settings) as runner`.
 
-    worker: whether it is a `pnyx worker`, whose runs wait for another worker when it stops.
+    worker: whether it is a `pnyx worker`, whose runs wait for another worker when it stops. local: its runs.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Runner:
         self.settings, self.database, self.providers = settings, database, providers
         self.worker = worker
         self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
-        self._handles: dict[str, RunHandle] = {}
+        self.local = self._handles = LocalRuns()
         self.resources = RunResources(settings, providers)
         self._keeper = LeaseKeeper(database, self._name, self._handles, "running" if worker else "paused")
         self._learned = LearnedHistory(database)
@@ -245,8 +246,8 @@ class Runner:
 
     async def _find_resumable(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
         updates = {name: value for name, value in changes.items() if value is not None}
-        updates |= shared_caps(self.settings)
-        run = await self.database.read(partial(find_resumable, prefix=prefix, owner=owner, changes=updates))
+        find = partial(find_resumable, prefix=prefix, owner=owner, changes=updates, settings=self.settings)
+        run = await self.database.read(find)
         if run.row.stop == "cancel" and not (run.row.status in FINAL or is_held(run.row)):
             # The process that it was requested of ended before it could.
             await self.cancel(run.row.id)
@@ -338,6 +339,8 @@ class Runner:
         """Record a new run. worker: the process that runs it; None: the first worker that takes it."""
         notes = await self.resources.prepare(spec)
         spec = self.resources.traced(await self._learned.apply(spec), here=worker is not None)
+        if spec.owner != LOCAL:
+            spec = await self.database.read(partial(with_key_caps, settings=self.settings, spec=spec))
         missing = self.resources.missing_tools(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
         row = new_row(run_id or new_id(), spec, forked_from, worker)
@@ -384,7 +387,7 @@ class Runner:
         return RunHandle(context, elapsed_s=elapsed_s, requeue_on_stop=self.worker)
 
     def _launch(self, handle: RunHandle) -> RunHandle:
-        self._handles[handle.run_id] = handle
+        self._handles.launched(handle)
         handle.launch(partial(self._ended, handle))
         if self.stopping:
             handle.interrupt()
@@ -392,7 +395,6 @@ class Runner:
         return handle
 
     def _ended(self, handle: RunHandle) -> None:
-        if self._handles.get(handle.run_id) is handle:
-            del self._handles[handle.run_id]
+        self._handles.ended(handle)
         if handle.needs_release:
             self._keeper.release_later(handle.run_id, [handle.context.journal.epoch])

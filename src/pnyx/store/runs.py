@@ -24,12 +24,15 @@ from sqlalchemy.exc import IntegrityError
 
 from ..core.documents import STAMP, read, stamp
 from ..core.events import Event, from_json, to_json
+from ..core.models import NOBODY, Payer
 from ..core.regex import regex
 from ..core.text import is_text
 from ..errors import Fenced, NotFound, Running, Taken, Unreadable
 from . import search
 from .contents import with_contents, without_contents
+from .costs import add_costs
 from .prepared import Prepared
+from .run_filters import Filters, page_query, prefix_range
 from .schema import events, runs
 
 __all__ = [
@@ -147,7 +150,7 @@ def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRo
         query = select(runs).where(*of_owner)
         found = connection.execute(query.where(runs.c.id == prefix)).all()
         if not found:
-            has_prefix, order = _prefix_range(connection, runs.c.id, prefix)
+            has_prefix, order = prefix_range(connection, runs.c.id, prefix)
             found = connection.execute(query.where(has_prefix).order_by(order).limit(4)).all()
     if not found:
         raise NotFound(f"no run {prefix!r}; `pnyx runs` lists them")
@@ -162,47 +165,14 @@ def _first_ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
 
 
-def _prefix_range(
-    connection: Connection, column: ColumnElement[Any], prefix: str
-) -> tuple[ColumnElement[bool], ColumnElement[Any]]:
-    """Return the condition that the column starts with `prefix`, and the column in that order.
-
-    A range, which uses an index: with LIKE, SQLite would read every row.
-    """
-    ordered = column.collate("BINARY" if connection.dialect.name == "sqlite" else "C")
-    return (ordered >= prefix) & (ordered < prefix + "~"), ordered
-
-
 def listing(
-    connection: Connection,
-    *,
-    status: str | None = None,
-    limit: int = 20,
-    owner: str | None = None,
-    except_owner: str | None = None,
-    has_worker: bool | None = None,
-    prefix: str = "",
-    after: tuple[str, str] | None = None,
+    connection: Connection, *, limit: int = 20, after: tuple[str, str] | None = None, **filters: Any
 ) -> list[RunRow]:
-    """Return runs, newest first. status, owner, except_owner, has_worker: filters; None matches all runs.
+    """Return runs, newest first. filters: as in `Filters`.
 
-    prefix: of their ids. after: only those listed after the run of this `created_at` and id.
+    after: only those listed after the run of this `created_at` and id.
     """
-    query = select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(limit)
-    if status is not None:
-        query = query.where(runs.c.status == status)
-    if owner is not None:
-        query = query.where(runs.c.owner == owner)
-    if except_owner is not None:
-        query = query.where(runs.c.owner != except_owner)
-    if has_worker is not None:
-        query = query.where(runs.c.worker.is_not(None) if has_worker else runs.c.worker.is_(None))
-    if prefix:
-        query = query.where(_prefix_range(connection, runs.c.id, prefix)[0])
-    if after is not None:
-        created_at, id = after
-        same = (runs.c.created_at == created_at) & (runs.c.id > id)
-        query = query.where((runs.c.created_at < created_at) | same)
+    query = page_query(connection, Filters(**filters), limit, after)
     return [_row(row) for row in connection.execute(query)]
 
 
@@ -232,7 +202,7 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
 
     if is_text(prefix) and (whole := turns(prefix)):
         return whole
-    has_prefix = or_(*(_prefix_range(connection, c, prefix)[0] for c in (runs.c.conversation, runs.c.id)))
+    has_prefix = or_(*(prefix_range(connection, c, prefix)[0] for c in (runs.c.conversation, runs.c.id)))
     query = select(runs.c.conversation, runs.c.id)
     query = query.where(runs.c.conversation.is_not(None), has_prefix, *of_owner)
     found = connection.execute(query).all() if _ID.fullmatch(prefix) else []
@@ -343,11 +313,13 @@ def append(
     batch: Sequence[Event],
     columns: Mapping[str, Any] | None = None,
     contents: Mapping[str, str] | None = None,
+    payer: Payer = NOBODY,
 ) -> tuple[int, str | None]:
     """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
 
     columns: columns of the run's row to set with them. contents: of the run's files, which are stored once,
-    see `store.contents`. Raises `Fenced` if the run has another epoch.
+    see `store.contents`. payer: who pays for the calls among them. Raises `Fenced` if the run has another
+    epoch.
     """
     advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
     if not advanced:
@@ -359,6 +331,7 @@ def append(
         rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(stamp(document))})
     if rows:
         _APPEND(connection, *rows)
+        add_costs(connection, run_id, payer, batch)
     if columns:
         patch(connection, run_id, columns)
     return last, stop

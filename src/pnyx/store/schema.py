@@ -11,15 +11,17 @@ __all__ = [
     "events",
     "holds",
     "keys",
+    "labels",
     "ledger",
     "metadata",
     "outcomes",
+    "run_costs",
     "runs",
     "shares",
     "writers",
 ]
 
-REVISION = "0011"
+REVISION = "0012"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -59,6 +61,34 @@ events = Table(
     Column("body", Text, nullable=False),
 )
 
+labels = Table(
+    "labels",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    Column("created_at", Text, nullable=False),
+    Index("labels_by_value", "kind", "value", "created_at"),
+)
+"""kind: title, tag or pinned; see `store.labels`. created_at: of the run."""
+
+run_costs = Table(
+    "run_costs",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("day", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("protocol", Text, nullable=False),
+    Column("panel", Text, nullable=False),
+    *(
+        Column(name, BigInteger, nullable=False)
+        for name in ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_nusd", "unpriced")
+    ),
+    Index("run_costs_by_day", "day"),
+)
+"""Sums over the calls of a run, by day (UTC) and model. They stay when the run is deleted."""
+
 ledger = Table(
     "ledger",
     metadata,
@@ -76,7 +106,8 @@ holds = Table(
     Column("amount_nusd", BigInteger, nullable=False),
     Index("holds_by_scope", "scope"),
 )
-"""What runs under a shared cap are still expected to need. scope: "day", "batch:ID" or "key:NAME"."""
+"""What runs under a shared cap are still expected to need. scope: "day", "batch:ID", "key:NAME" or
+"key-day:NAME"."""
 
 estimates = Table(
     "estimates",
@@ -90,7 +121,7 @@ estimates = Table(
 outcomes = Table(
     "outcomes",
     metadata,
-    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("run_id", Text, primary_key=True),
     Column("owner", Text, nullable=False),
     Column("judged_at", Text, nullable=False),
     Column("protocol", Text, nullable=False),
@@ -100,10 +131,12 @@ outcomes = Table(
     Column("gold", Text),
     Column("panel", Text),
     Column("rule", Text),
+    Column("run_owner", Text),
     Index("outcomes_by_owner", "owner", "judged_at"),
 )
 """Outcomes of runs; see `pnyx.reliability.feedback.JudgedRun`. answers: JSON, [[model, answer], …]. panel:
-JSON, the models of the run, each once; null if unknown. rule: that of `raw`."""
+JSON, the models of the run, each once; null if unknown. rule: that of `raw`. run_owner: the owner of the run.
+They stay when the run is deleted."""
 
 keys = Table(
     "keys",

@@ -171,6 +171,23 @@ export interface Calibration {
   models: { rule: string; n: number; weights: Record<string, number>; accuracies: Record<string, number | null> };
 }
 
+/** A link to a run. token, url: of a new one only, and never again. */
+export interface ShareLink {
+  id: string;
+  run_id: string;
+  state: "valid" | "expired" | "revoked";
+  created_at: string;
+  expires_at: string;
+  token?: string;
+  url?: string;
+}
+
+export interface SharedRun {
+  run: Result;
+  protocol: Protocol | null;
+  expires_at: string;
+}
+
 /** A failed request, with the message of the server. status: 0 if the server cannot be reached. */
 export class ApiError extends Error {
   readonly status: number;
@@ -208,7 +225,12 @@ export class Api {
     throw new ApiError(response.status, await errorMessage(response));
   }
 
-  private async get<T>(path: string): Promise<T> {
+  /** The address of a run. */
+  path(id: string): string {
+    return `/v1/runs/${encodeURIComponent(id)}`;
+  }
+
+  protected async get<T>(path: string): Promise<T> {
     return (await this.fetch(path)).json() as Promise<T>;
   }
 
@@ -224,32 +246,42 @@ export class Api {
     this.get(`/v1/runs?limit=${limit}${status ? `&status=${encodeURIComponent(status)}` : ""}`);
   recall = (text: string, limit: number): Promise<RecalledRun[]> =>
     this.get(`/v1/recall?limit=${limit}&text=${encodeURIComponent(text)}`);
-  overview = (id: string): Promise<Overview> => this.get(`${runPath(id)}/overview`);
+  overview = (id: string): Promise<Overview> => this.get(`${this.path(id)}/overview`);
   plan = (request: RunRequest): Promise<Plan> => this.post("/v1/plan", request);
   ask = (request: RunRequest): Promise<Result> => this.post("/v1/runs", { ...request, tokens: true });
   /** fork: start a new run that keeps the recorded replies, also of a run that is over. */
   resume = (id: string, limits: { budget_usd?: number; deadline_s?: number; fork?: boolean }): Promise<Result> =>
-    this.post(`${runPath(id)}/resume`, { ...limits, tokens: true });
-  cancel = (id: string): Promise<Result> => this.post(`${runPath(id)}/cancel`);
+    this.post(`${this.path(id)}/resume`, { ...limits, tokens: true });
+  cancel = (id: string): Promise<Result> => this.post(`${this.path(id)}/cancel`);
   /** The turns of the conversation of a run, oldest first; the run alone if it has none. */
-  conversation = (id: string): Promise<RunSummary[]> => this.get(`${runPath(id)}/conversation`);
-  run = (id: string): Promise<Result> => this.get(runPath(id));
+  conversation = (id: string): Promise<RunSummary[]> => this.get(`${this.path(id)}/conversation`);
+  run = (id: string): Promise<Result> => this.get(this.path(id));
   costs = (by: string, days: number): Promise<Costs> => this.get(`/v1/costs?by=${by}&days=${days}`);
   calibration = (): Promise<Calibration> => this.get("/v1/calibration");
   withdrawFeedback = async (id: string): Promise<void> => {
-    await this.fetch(`${runPath(id)}/feedback`, { method: "DELETE" });
+    await this.fetch(`${this.path(id)}/feedback`, { method: "DELETE" });
   };
   judge = (id: string, result: string, answer: string): Promise<Judgement> =>
-    this.post(`${runPath(id)}/feedback`, answer ? { result, answer } : { result });
+    this.post(`${this.path(id)}/feedback`, answer ? { result, answer } : { result });
+
+  shares = (id: string): Promise<ShareLink[]> => this.get(`${this.path(id)}/shares`);
+  share = (id: string, expires_s: number): Promise<ShareLink> => this.post(`${this.path(id)}/shares`, { expires_s });
+  revoke = async (id: string, link: string): Promise<ShareLink[]> =>
+    (await this.fetch(`${this.path(id)}/shares/${encodeURIComponent(link)}`, { method: "DELETE" })).json();
 
   /** The whole run as a file. */
   async exportRun(id: string, format: "html" | "json" | "md"): Promise<Blob> {
-    return (await this.fetch(`${runPath(id)}/export?format=${format}`)).blob();
+    return (await this.fetch(`${this.path(id)}/export?format=${format}`)).blob();
   }
 }
 
-export function runPath(id: string): string {
-  return `/v1/runs/${encodeURIComponent(id)}`;
+/** The server for those who have a link. Its token opens one run, so no address names a run. */
+export class SharedApi extends Api {
+  override path(): string {
+    return "/v1/shared";
+  }
+
+  shared = (): Promise<SharedRun> => this.get(this.path());
 }
 
 export type { Event, Result };

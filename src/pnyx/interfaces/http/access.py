@@ -13,11 +13,12 @@ from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from ...config.schema import ServeSettings
+from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.regex import regex
-from ...errors import LinkEnded, PnyxError
+from ...errors import LinkEnded, OverLimit, PnyxError
 from ..shares import Share
 from .errors import error_response, refusal
+from .usage import KeyUsage
 
 __all__ = ["HEALTH", "Access", "BodyError", "Message", "Owner", "Receive", "Send", "origin_pattern"]
 
@@ -48,7 +49,8 @@ class BodyError(ValueError):
 class Access:
     """ASGI middleware that checks every request, and sets the owner of its key in `scope["state"]["owner"]`.
 
-    public: the exact paths that need no key. shared: the exact paths that need the token of a link instead,
+    public: the exact paths that need no key. limits: returns the limits of an owner. most_open: requests of
+    one owner that may be under way at once. shared: the exact paths that need the token of a link instead,
     whose `Share` is set in `scope["state"]["share"]`; they have no owner, and no other path accepts a token.
     local: the exact paths that need no key either if a program of this machine sends the request.
     """
@@ -59,11 +61,14 @@ class Access:
         settings: ServeSettings,
         owner: Owner,
         public: Set[str],
+        limits: Callable[[str], KeyLimits],
+        most_open: int,
         shared: Set[str] = frozenset(),
         share: OpenShare | None = None,
         local: Set[str] = frozenset(),
     ) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
+        self._limits, self._usage = limits, KeyUsage(most_open)
         self._shared, self._share, self._local = shared, share, local
         self._origins = origin_pattern(settings.origins)
         self._most = int(settings.body_mb * 1_000_000)
@@ -80,6 +85,22 @@ class Access:
         if refused is not None:
             await refused(scope, receive, send)
             return
+        owner = scope.get("state", {}).get("owner")
+        if owner is None:
+            await self._serve(scope, receive, send)
+            return
+        try:
+            self._usage.begin(owner, self._limits(owner).requests_per_minute)
+        except OverLimit as exc:
+            await error_response(exc, str, "limits")(scope, receive, send)
+            return
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self._usage.end(owner)
+
+    async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request that is allowed."""
         body = _Body(receive, send, partial(self._key_valid, scope), self._most, self._settings.body_s)
         await self.inner(scope, body.receive, body.send)
         if body.refused is not None:

@@ -28,6 +28,7 @@ from .apis.conversation import RefusedError
 from .apis.retries import Retries
 from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
+from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
 from .metrics import METRICS
@@ -35,7 +36,7 @@ from .metrics import ROUTER as METRICS_PAGE
 from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
-from .schemas import Feedback, Health, Resume, ShareRun, StartRun
+from .schemas import Feedback, Health, Labelling, Resume, ShareRun, StartRun
 from .shares import ROUTER as SHARES
 from .shares import SHARED
 from .state import service_of
@@ -45,7 +46,7 @@ __all__ = ["open_app"]
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
-BODIES = (StartRun, Resume, Feedback, ShareRun)
+BODIES = (StartRun, Resume, Feedback, Labelling, ShareRun)
 FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -80,12 +81,13 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        public = {HEALTH, *page}
-        local = set[str]()
+        serve, public, local = service.settings.serve, {HEALTH, *page}, set[str]()
         if service.settings.telemetry.prometheus:
             (public if service.settings.telemetry.open_metrics else local).add(METRICS)
-        access = Access(app, service.settings.serve, owner, public, SHARED, Shares(service).open, local)
-        yield Shapes(Observed(_shared(access, service.settings.serve.origins), service), app)
+        most_open = max(1, most_connections(serve.connections) // 2)
+        limits, open_share = service.key_limits, Shares(service).open
+        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share, local)
+        yield Shapes(Observed(_shared(access, serve.origins), service), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
@@ -93,7 +95,7 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern
-    exposed = ("x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
+    exposed = ("link", "x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
     return CORSMiddleware(
         app,
         allow_origin_regex=f"(?i:{pattern})",

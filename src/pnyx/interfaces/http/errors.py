@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from ...errors import PnyxError
+from ...errors import OverLimit, PnyxError
 from ..bugs import log_bug
 
 __all__ = ["Error", "Exact", "error_response", "refusal"]
@@ -79,6 +79,7 @@ def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> 
     """
     if isinstance(exc, PnyxError):
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
-        return refusal(exc.http_status, redact(str(exc)), type=name)
+        wait = {"Retry-After": str(exc.retry_after_s)} if isinstance(exc, OverLimit) else {}
+        return refusal(exc.http_status, redact(str(exc)), wait, type=name)
     log_bug(LOG, where, exc, redact)
     return refusal(500, f"this is a bug in pnyx: {type(exc).__name__}")

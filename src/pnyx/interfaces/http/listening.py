@@ -17,7 +17,7 @@ from .connections import Connections
 if sys.platform != "win32":
     import resource
 
-__all__ = ["listen", "server_config"]
+__all__ = ["listen", "most_connections", "server_config"]
 
 KEEP_ALIVE_S = 75
 """How long an idle connection stays open, in seconds: longer than clients and proxies keep theirs, so that no
@@ -68,7 +68,7 @@ def listen(settings: Settings) -> contextlib.closing[socket.socket]:
 
 def server_config(app: Any, settings: ServeSettings, graceful_s: int) -> uvicorn.Config:
     """Return how uvicorn serves the app. graceful_s: seconds for which responses may go on when it stops."""
-    pool = Connections(_most_connections(settings.connections), settings.head_s, settings.body_s)
+    pool = Connections(most_connections(settings.connections), settings.head_s, settings.body_s)
     protocol: Any = pool.protocol
     return uvicorn.Config(
         app,
@@ -85,7 +85,7 @@ def server_config(app: Any, settings: ServeSettings, graceful_s: int) -> uvicorn
     )
 
 
-def _most_connections(most: int) -> int:
+def most_connections(most: int) -> int:
     """The limit of connections: `most`, and at most half of the descriptors that the process may have.
 
     The other half is for the hosts of models, the database and files. The soft limit of descriptors is raised

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from ...store.labels import MOST_TAGS, MOST_TITLE, LabelChange
 from ..json_body import Body
 from ..schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody
 from ..shares import DEFAULT_S, LONGEST_S
@@ -18,6 +19,7 @@ __all__ = [
     "Feedback",
     "Health",
     "Judgement",
+    "Labelling",
     "NewShare",
     "Overview",
     "Planned",
@@ -60,6 +62,25 @@ class Feedback(Body):
     result: Literal["success", "partial", "failure"]
     answer: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The right answer, if it is short and known."""
+
+
+class Labelling(Body):
+    """A change of a run's labels. What is left out stays as it is."""
+
+    title: Annotated[str, Field(max_length=MOST_TITLE)] | None = None
+    """Shown in place of the question; null or empty: the question again."""
+    tags: Annotated[tuple[str, ...], Field(strict=False, max_length=MOST_TAGS, fail_fast=True)] = ()
+    """All tags that the run has then."""
+    pinned: bool = False
+    """Whether it is pinned."""
+
+    def to_change(self) -> LabelChange:
+        given = self.model_fields_set
+        return LabelChange(
+            title=(self.title or "") if "title" in given else None,
+            tags=self.tags if "tags" in given else None,
+            pinned=self.pinned if "pinned" in given else None,
+        )
 
 
 class ShareRun(Body):

@@ -17,16 +17,19 @@ from . import tools
 from .peer import InputNeeded
 from .schemas import (
     Ask,
+    Deleted,
     NoArguments,
     Protocols,
     RecalledRuns,
     RecallQuery,
     Resume,
+    RunLabels,
     RunQuery,
     RunReference,
     RunResult,
     Runs,
     Show,
+    Tagging,
 )
 from .tools import Caller, ToolResult
 
@@ -43,6 +46,9 @@ INSTRUCTIONS = (
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ASKS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+)
+LABELS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 ENDS = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
@@ -125,6 +131,23 @@ TOOLS = {
         RunResult,
         ENDS,
         tools.cancel,
+    ),
+    "tag": ToolDefinition(
+        "Label a run",
+        "Give a run tags or a title, or pin it, so that it is found again. Returns its labels.",
+        Tagging,
+        RunLabels,
+        LABELS,
+        tools.tag,
+    ),
+    "delete": ToolDefinition(
+        "Delete a run",
+        "Delete a run for good: its question, answer and events. Only if the user asks for it. A run that is "
+        "under way is refused: cancel it first.",
+        RunReference,
+        Deleted,
+        ENDS,
+        tools.delete,
     ),
     "protocols": ToolDefinition(
         "List the protocols",
