@@ -151,6 +151,12 @@ _TABLE = (
         "{run}",
         "Runs that wait for a worker, in the whole database.",
     ),
+    Instrument(
+        "pnyx.runs.held_back",
+        "gauge",
+        "{run}",
+        "Runs that no worker takes any more, in the whole database.",
+    ),
     Instrument("pnyx.queue.age", "gauge", "s", "How long the oldest of them has waited."),
     Instrument(
         "pnyx.circuit_breaker.open",

@@ -12,8 +12,7 @@ from sqlalchemy import Connection
 from ..core.models import NUSD
 from ..errors import StoreError
 from ..run.runner import Runner
-from ..store import holds
-from ..store import runs as store
+from ..store import holds, leases
 from .measure import Gauges, Meter
 
 __all__ = ["sample"]
@@ -44,13 +43,14 @@ async def sample(runner: Runner, meter: Meter) -> Gauges:
 
 
 def _stored(connection: Connection) -> dict[str, dict[tuple[str, ...], float]]:
-    count, oldest = store.queue_length(connection)
+    count, oldest, held_back = leases.queue_length(connection)
     age = 0.0 if oldest is None else max(0.0, time.time() - datetime.fromisoformat(oldest).timestamp())
     held = holds.by_scope(connection)
     return {
         "pnyx.database.up": {(): 1.0},
         "pnyx.queue.length": {(): count},
         "pnyx.queue.age": {(): age},
+        "pnyx.runs.held_back": {(): held_back},
         "pnyx.budget.holds": _by_kind((scope, runs) for scope, (runs, _) in held.items()),
         "pnyx.budget.held.usd": _by_kind((scope, amount / NUSD) for scope, (_, amount) in held.items()),
     }
