@@ -199,6 +199,14 @@ class Interrupted(Halted):
     stop_reason = "interrupted"
 
 
+class WorkersLost(Halted):
+    """So many workers ended while they carried out the run that no worker takes it any more."""
+
+    exit_code = 1
+    http_status = 500
+    stop_reason = "workers_lost"
+
+
 class Full(PnyxError):
     http_status = 503
 

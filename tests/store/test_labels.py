@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 from pnyx.errors import Fenced, NotFound, Running, UsageError
 from pnyx.reliability.feedback import JudgedRun
 from pnyx.run.lease import is_active, this_worker
-from pnyx.store import Database, ledger, outcomes, shares
+from pnyx.store import Database, leases, ledger, outcomes, shares
 from pnyx.store import runs as store
 from pnyx.store.costs import call_costs
 from pnyx.store.deletion import delete_run
@@ -102,7 +102,7 @@ async def test_a_process_that_still_writes_to_a_deleted_run_is_stopped(node: Nod
     with pytest.raises(Fenced):
         await node.database.write(lambda c: store.append(c, "run1", 1, []))
     with pytest.raises(Running):
-        await node.database.write(lambda c: store.take(c, "run1", "me", TIME, 0.0))
+        await node.database.write(lambda c: leases.take(c, "run1", "me", TIME))
 
 
 TAGS = st.lists(st.text("ab ", min_size=1).filter(str.strip), max_size=4)

@@ -27,7 +27,7 @@ from ..plugins import PROVIDERS
 from ..plugins import names as installed
 from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
-from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
+from .panel_settings import PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
 from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
 from .table import Table
@@ -35,7 +35,6 @@ from .telemetry_settings import TelemetrySettings
 
 __all__ = [
     "OWN",
-    "RESTRICTED",
     "SECTIONS",
     "TABLES",
     "BudgetSettings",
@@ -54,7 +53,6 @@ __all__ = [
     "TelemetrySettings",
     "ToolsSettings",
     "WorkerSettings",
-    "is_restricted",
     "nearest",
     "table_at",
 ]
@@ -356,14 +354,6 @@ def table_at(key: Sequence[str]) -> type[BaseModel] | None:
 
 
 SECTIONS = tuple(dict.fromkeys(table[0] for table in TABLES))
-RESTRICTED = frozenset(SECTIONS) - {"panel", "panels", "run"}
-"""Sections that a project file may set only in a trusted folder: all except the harmless ones."""
-
-
-def is_restricted(key: Sequence[str]) -> bool:
-    """Whether a project file may set the key only in a trusted folder."""
-    section, *rest = key
-    return section in RESTRICTED or (section == "panels" and not RESTRICTED_KEYS.isdisjoint(rest[1:2]))
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:

@@ -100,6 +100,9 @@ class McpSettings(Table):
 
 
 class WorkerSettings(Table):
-    """Settings of `pnyx worker`. concurrency: limit of running runs."""
+    """Settings of `pnyx worker`. concurrency: limit of running runs. tries: workers that may end, killed or
+    without power, while they carry out one run; then it is paused and no worker takes it any more.
+    """
 
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16
+    tries: Annotated[int, Field(ge=1, le=1000)] = 3

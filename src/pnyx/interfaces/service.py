@@ -6,7 +6,6 @@ It knows no web framework, no command line and no message protocol. `follow` wat
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -27,7 +26,7 @@ from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
 from ..run.key_limits import effective_limits
-from ..run.lease import is_alive
+from ..run.lease import is_held
 from ..run.request import RunRequest
 from ..run.resolve import resolve
 from ..run.runner import Runner
@@ -218,7 +217,7 @@ class RunService(RunRecords):
         if name is not None:
             with suppress(NotFound):
                 row = await self.runner.find_named(spec, name, exactly=True)
-                if row.status in FINAL or is_alive(row.worker, row.heartbeat_at, time.time()):
+                if row.status in FINAL or is_held(row):
                     return row.id  # nothing starts, so no capacity is needed
         async with self._capacity(spec.owner):
             try:

@@ -167,7 +167,7 @@ class RunBudget:
         request = Request(most, *(quote(tokens) or 0 for tokens in (limits.enough, limits.least)))
         need = None if claim is None else claim.need(connection)
         hold = None if claim is None else claim.hold(caps, spent, calls)
-        granted = admit(connection, caps, self.run_scope, request, hold, need, is_alive_now)
+        granted = admit(connection, caps, self.run_scope, request, hold, need, is_alive_now(connection))
         if isinstance(granted, Refusal):
             return granted
         if claim is not None:

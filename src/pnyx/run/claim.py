@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from functools import cache, partial
 from math import ceil
 
 from sqlalchemy import Connection
 
 from ..core.models import NUSD
 from ..store import holds
-from ..store.holds import Hold
+from ..store.clock import read_clock
+from ..store.holds import Hold, IsAlive
+from ..store.runs import WORKER
 from .admission import Need
 from .expectation import Expectation, expect, kind_of
-from .lease import is_alive
+from .lease import is_alive, this_worker
 from .spec import Spec
 
 __all__ = ["Claim", "is_alive_now", "learn_cost"]
@@ -22,8 +24,15 @@ SURE = 0.95
 """The share of its expected cost that must have room before a run is begun: an expectation is not exact."""
 
 
-def is_alive_now(worker: str | None, heartbeat_at: float | None) -> bool:
-    return is_alive(worker, heartbeat_at, time.time())
+def is_alive_now(connection: Connection) -> IsAlive:
+    """Return what judges the leases of processes by the database's clock, which is read at most once."""
+    time = cache(partial(read_clock, connection))
+
+    def judge(worker: str | None, heartbeat_at: float | None) -> bool:
+        own = worker is not None and worker.removeprefix(WORKER) == this_worker()
+        return own or is_alive(worker, heartbeat_at, time())
+
+    return judge
 
 
 def learn_cost(connection: Connection, spec: Spec, spent: int) -> None:

@@ -24,6 +24,7 @@ from ..errors import (
     NotInForm,
     SeatAbsent,
     StoreError,
+    WorkersLost,
 )
 from ..store import ledger
 from .broadcast import TextWanted
@@ -184,6 +185,16 @@ class RunHandle:
         """Write the terminal event of a run that no process runs, and return its result."""
         return await self._finish(self._undecided_result("cancelled", "cancelled"))
 
+    async def end_held_back(self, why: str) -> Result:
+        """Pause a run that no process runs, so that no worker takes it any more, and return its result."""
+        self._is_ending = True
+        self.context.write_off()
+        await self.context.journal.flush()
+        result = self._undecided_result("paused", WorkersLost.stop_reason, why)
+        result = replace(result, usage=dict(self.summary.usage))
+        await self._release("paused", result=result, held_back=why)
+        return result
+
     async def _run(self) -> Result:
         self._has_started = True
         spec = self.spec
@@ -236,8 +247,12 @@ class RunHandle:
         self.context.broadcast.publish(last)
         return result
 
-    async def _release(self, status: str, *events: Event, result: Result | None = None) -> None:
+    async def _release(
+        self, status: str, *events: Event, result: Result | None = None, held_back: str | None = None
+    ) -> None:
         columns: dict[str, Any] = {"status": status, "worker": None, "updated_at": now()}
+        if held_back is not None:
+            columns["held_back"] = held_back
         if result is not None:
             columns["result"] = result.to_json()
         await self.context.journal.append(*events, columns=columns, ledger=self._end_claim(status, result))

@@ -81,9 +81,13 @@ class RunResources:
         *,
         past: Sequence[Event] = (),
         inherited: Mapping[str, Inherited] | None = None,
+        used_s: float = 0.0,
         notes: tuple[str, ...] = (),
     ) -> RunContext:
-        """Return the context of a prepared run. past: its stored events. inherited: see `Journal`."""
+        """Return the context of a prepared run. past: its stored events. inherited: see `Journal`.
+
+        used_s: seconds of its deadline that have passed already.
+        """
         summary = Summary()
         broadcast = Broadcast(database, run_id, past, self._observe(RunIdentity.of(run_id, spec)))
         stop_requests = StopRequests()
@@ -108,7 +112,7 @@ class RunResources:
             budget=RunBudget(run_id, spec.caps, spec.search_price, Claim.of(run_id, spec, calls > 0)),
             summary=summary,
             broadcast=broadcast,
-            deadline=Deadline.after(spec.deadline_s),
+            deadline=Deadline.after(None if spec.deadline_s is None else spec.deadline_s - used_s),
             gates=self.gates,
             open_provider=self.providers.get,
             past=past,

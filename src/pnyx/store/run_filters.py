@@ -7,10 +7,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, or_, select
 
+from .clock import clock
 from .labels import PINNED, TAG
 from .schema import labels, runs
 
-__all__ = ["Filters", "page_query", "prefix_range"]
+__all__ = ["COLUMNS", "Filters", "page_query", "prefix_range"]
+
+COLUMNS = (runs, clock().label("read_at"))
+"""What a `RunRow` is made of, by `store.runs.from_columns`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +22,7 @@ class Filters:
     """What the runs of a list have in common; None and "" match all runs.
 
     has_worker: whether a process has them. prefix: of their ids. tag, pinned: labels, see `store.labels`.
+    since: the time or day from which on they were created.
     """
 
     status: str | None = None
@@ -27,13 +32,15 @@ class Filters:
     prefix: str = ""
     tag: str | None = None
     pinned: bool = False
+    protocol: str | None = None
+    since: str = ""
 
 
 def page_query(
     connection: Connection, filters: Filters, limit: int, after: tuple[str, str] | None
 ) -> Select[Any]:
     """Return the query of the newest `limit` runs. after: those listed after the run of this time and id."""
-    query: Select[Any] = select(runs)
+    query: Select[Any] = select(*COLUMNS)
     time: ColumnElement[Any] = runs.c.created_at
     for kind, value in ((TAG, filters.tag), (PINNED, "" if filters.pinned else None)):
         if value is not None:
@@ -41,6 +48,8 @@ def page_query(
             has = labels.alias(kind)
             is_label = (has.c.run_id == runs.c.id) & (has.c.kind == kind) & (has.c.value == value)
             query, time = query.join(has, is_label), has.c.created_at
+    if filters.since:
+        query = query.where(time >= filters.since)
     for condition in _conditions(connection, filters):
         query = query.where(condition)
     if after is not None:
@@ -60,6 +69,8 @@ def _conditions(connection: Connection, filters: Filters) -> list[ColumnElement[
         found.append(runs.c.owner != filters.except_owner)
     if filters.has_worker is not None:
         found.append(runs.c.worker.is_not(None) if filters.has_worker else runs.c.worker.is_(None))
+    if filters.protocol is not None:
+        found.append(runs.c.protocol == filters.protocol)
     if filters.prefix:
         found.append(prefix_range(connection, runs.c.id, filters.prefix)[0])
     return found

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     bindparam,
     insert,
@@ -26,30 +25,29 @@ from ..core.events import Event, from_json, to_json
 from ..core.models import NOBODY, Payer
 from ..core.regex import regex
 from ..core.text import is_text
-from ..errors import Fenced, NotFound, Running, Taken, Unreadable
+from ..errors import Fenced, NotFound, Taken, Unreadable
 from . import search
+from .clock import clock
 from .contents import with_contents, without_contents
 from .costs import add_costs
 from .prepared import Prepared
-from .run_filters import Filters, page_query, prefix_range
+from .run_filters import COLUMNS, Filters, page_query, prefix_range
 from .schema import events, runs
 
 __all__ = [
+    "COLUMNS",
     "WORKER",
     "RunRow",
     "append",
-    "beat",
     "conversation",
     "create",
     "find",
+    "from_columns",
     "listing",
     "log",
     "patch",
     "rows",
     "specs",
-    "stop_requests",
-    "take",
-    "unattended",
 ]
 
 WORKER = "worker@"
@@ -57,15 +55,20 @@ WORKER = "worker@"
 
 _ID = regex("[a-z0-9]+")
 """The characters of ids; every index sorts these alike."""
+_NAMES = tuple(column.name for column in runs.columns)
 _OWNER = runs.c.owner.concat("")
 """The owner without its index, which SQLite prefers although most runs have the same owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970.
+    """A run's row. spec and result are the parsed JSON.
 
     worker: the process that writes it; None with the status "running" means: the next worker takes it.
+    heartbeat_at, first_taken_at: of its process, and of the first worker that took it since its owner started
+    or resumed it. read_at: when the row was read. All three are seconds since 1970 by the database's clock.
+    lost_workers: how many workers ended while they had it, since its owner started or resumed it. held_back:
+    of a waiting run, why a worker could not take it; of a paused one, why no worker takes it any more.
     conversation: the id of its conversation, as in its spec. problem: why spec or result cannot be read, and
     are empty; see `check`.
     """
@@ -86,6 +89,10 @@ class RunRow:
     result: Mapping[str, Any] | None
     forked_from: str | None
     conversation: str | None = None
+    lost_workers: int = 0
+    first_taken_at: float | None = None
+    held_back: str | None = None
+    read_at: float = field(default=0.0, compare=False)
     problem: str | None = None
 
     def check(self) -> RunRow:
@@ -131,10 +138,12 @@ class RunRow:
 
 def create(connection: Connection, row: RunRow) -> None:
     """Insert a run. Raises `Taken` if its id exists."""
-    values = {name: getattr(row, name) for name in RunRow.__slots__ if name != "problem"}
+    values = {name: getattr(row, name) for name in _NAMES}
+    if row.worker is not None and row.heartbeat_at is None:
+        values["heartbeat_at"] = clock()
     values |= {"spec": json.dumps(stamp(row.spec)), "result": row.result and json.dumps(stamp(row.result))}
     try:
-        connection.execute(insert(runs), values)
+        connection.execute(insert(runs).values(**values))
     except IntegrityError as exc:
         raise Taken(f"run {row.id} already exists") from exc
     search.add(connection, (row.id, row.question, row.result))
@@ -145,7 +154,7 @@ def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRo
     found: Sequence[Any] = ()
     if _ID.fullmatch(prefix):
         of_owner = () if owner is None else (owner == _OWNER,)
-        query = select(runs).where(*of_owner)
+        query = select(*COLUMNS).where(*of_owner)
         found = connection.execute(query.where(runs.c.id == prefix)).all()
         if not found:
             has_prefix, order = prefix_range(connection, runs.c.id, prefix)
@@ -155,7 +164,7 @@ def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRo
     if len(found) > 1:
         ids = _first_ids([r.id for r in found])
         raise NotFound(f"run {prefix!r} is not unique: {ids}; type more characters of the id")
-    return _row(found[0])
+    return from_columns(found[0])
 
 
 def _first_ids(ids: Sequence[str]) -> str:
@@ -171,19 +180,21 @@ def listing(
     after: only those listed after the run of this `created_at` and id.
     """
     query = page_query(connection, Filters(**filters), limit, after)
-    return [_row(row) for row in connection.execute(query)]
+    return [from_columns(row) for row in connection.execute(query)]
 
 
 def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, Any]]:
     """Return the specs of an owner's runs of a protocol, oldest first, without those that cannot be read."""
-    query = select(runs).where(runs.c.owner == owner, runs.c.protocol == protocol)
-    found = map(_row, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
+    query = select(*COLUMNS).where(runs.c.owner == owner, runs.c.protocol == protocol)
+    found = map(from_columns, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
     return [dict(row.spec) for row in found if row.problem is None]
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
     """Return the runs with these ids, in the order of the ids."""
-    found = {row.id: _row(row) for row in connection.execute(select(runs).where(runs.c.id.in_(ids)))}
+    found = {
+        row.id: from_columns(row) for row in connection.execute(select(*COLUMNS).where(runs.c.id.in_(ids)))
+    }
     return [found[id] for id in ids]
 
 
@@ -195,8 +206,8 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
     of_owner = () if owner is None else (owner == _OWNER,)
 
     def turns(name: str) -> list[RunRow]:
-        query = select(runs).where(runs.c.conversation == name, *of_owner)
-        return [_row(row) for row in connection.execute(query.order_by(runs.c.created_at, runs.c.id))]
+        query = select(*COLUMNS).where(runs.c.conversation == name, *of_owner)
+        return [from_columns(row) for row in connection.execute(query.order_by(runs.c.created_at, runs.c.id))]
 
     if is_text(prefix) and (whole := turns(prefix)):
         return whole
@@ -232,67 +243,6 @@ def _event(run_id: str, document: Mapping[str, Any]) -> Event:
         return from_json(document)
     except Unreadable as exc:
         raise Unreadable(f"run {run_id}: {exc}") from exc
-
-
-def unattended(connection: Connection, limit: int) -> list[RunRow]:
-    """Return running runs that have no process or a `pnyx worker`, oldest first."""
-    for_workers = runs.c.worker.is_(None) | runs.c.worker.startswith(WORKER)
-    query = select(runs).where(runs.c.status == "running", for_workers)
-    return [_row(row) for row in connection.execute(query.order_by(runs.c.created_at).limit(limit))]
-
-
-def take(
-    connection: Connection,
-    run_id: str,
-    worker: str | None,
-    now: str,
-    beat_at: float,
-    seen: RunRow | None = None,
-) -> int:
-    """Make `worker` the only writer of the run and return the new epoch, which refuses earlier writers.
-
-    worker: None leaves the run to the first worker that takes it.
-    seen: the row as it was read. Raises `Running` if the run has changed since: another process took it, its
-    process continued, or it was asked to stop.
-    """
-    unchanged: tuple[ColumnElement[bool], ...] = ()
-    if seen is not None:
-        stop = runs.c.stop.is_not_distinct_from(seen.stop)
-        unchanged = (runs.c.epoch == seen.epoch, runs.c.seq == seen.seq, stop)
-    statement = (
-        update(runs)
-        .where(runs.c.id == run_id, *unchanged)
-        .values(
-            epoch=runs.c.epoch + 1,
-            worker=worker,
-            heartbeat_at=beat_at,
-            updated_at=now,
-            stop=None,
-            status="running",
-        )
-        .returning(runs.c.epoch)
-    )
-    epoch = connection.execute(statement).scalar_one_or_none()
-    if epoch is None:
-        raise Running(run_id, f"run {run_id} was taken up by another process just now")
-    return int(epoch)
-
-
-def release(
-    connection: Connection,
-    run_id: str,
-    epoch: int,
-    status: str = "paused",
-    worker: str | None = None,
-) -> None:
-    """Release a run that its process could not finish, unless another process has taken it.
-
-    worker: release it only if this process has it; None: whichever process has it.
-    """
-    is_held = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
-    if worker is not None:
-        is_held &= runs.c.worker == worker
-    connection.execute(update(runs).where(is_held).values(status=status, worker=None))
 
 
 def append(
@@ -334,19 +284,6 @@ def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> No
         search.update(connection, run_id, columns["result"])
 
 
-def beat(connection: Connection, worker: str, at: float) -> None:
-    """Renew the leases of all runs of `worker`. at: seconds since 1970."""
-    is_held = (runs.c.worker == worker) & (runs.c.status == "running")
-    connection.execute(update(runs).where(is_held).values(heartbeat_at=at))
-
-
-def stop_requests(connection: Connection, worker: str) -> dict[str, str]:
-    """Return the runs of `worker` that another process wants to stop -> "cancel" or "pause"."""
-    is_held = (runs.c.worker == worker) & (runs.c.status == "running")
-    query = select(runs.c.id, runs.c.stop).where(is_held, runs.c.stop.is_not(None))
-    return {row.id: row.stop for row in connection.execute(query)}
-
-
 _ADVANCE = Prepared(
     update(runs)
     .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))
@@ -356,7 +293,8 @@ _ADVANCE = Prepared(
 _APPEND = Prepared(insert(events))
 
 
-def _row(row: Any) -> RunRow:
+def from_columns(row: Any) -> RunRow:
+    """Return the row of a run from its `COLUMNS`."""
     values = dict(row._mapping)
     spec, result = values["spec"], values["result"]
     try:

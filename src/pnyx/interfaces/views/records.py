@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from ...core.decision import STATUSES, Status
 from ...core.events import Event
 from ...core.search_terms import Snippet
 from ...errors import Unreadable
-from ...run.lease import is_alive, is_waiting
+from ...run.lease import is_held, is_waiting
 from ...run.result import Result, Summary
 from ...run.run_rows import prior_elapsed_s
 from ...store import runs as store
@@ -228,11 +227,22 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
     )
 
 
+def waiting_message(row: store.RunRow) -> str:
+    """Why a run waits, and what to do if a worker could not take it."""
+    message = "in the queue for a `pnyx worker`"
+    if row.held_back is None:
+        return message
+    return (
+        f"{message}, and a worker could not take it: {row.held_back}. Another one that can will; to end it: "
+        f"pnyx cancel {row.id}"
+    )
+
+
 def _state(row: store.RunRow) -> tuple[Status, str, str]:
     """The status, stop reason and message of an unfinished run."""
-    if is_waiting(row, time.time()):
-        return "waiting", "", "in the queue for a `pnyx worker`"
-    if is_alive(row.worker, row.heartbeat_at, time.time()):
+    if is_waiting(row):
+        return "waiting", "", waiting_message(row)
+    if is_held(row):
         return "running", "", ""
     if row.stop == "cancel":
         return (
