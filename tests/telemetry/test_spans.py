@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +74,7 @@ def call(key: str, model: str = "m:a", attempt: int = 1) -> CallStarted:
     )
 
 
-def reply(key: str, attempt: int = 1, **more: int) -> CallFinished:
+def reply(key: str, attempt: int = 1, **more: Any) -> CallFinished:
     return CallFinished(key=key, attempt=attempt, fingerprint="f", model="a-1", text="So.", **more)
 
 
