@@ -15,13 +15,14 @@ __all__ = [
     "ledger",
     "metadata",
     "outcomes",
+    "rates",
     "run_costs",
     "runs",
     "shares",
     "writers",
 ]
 
-REVISION = "0013"
+REVISION = "0014"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -170,6 +171,14 @@ contents = Table(
     Column("content", Text, nullable=False),
 )
 """Contents of files, each stored once. content: what seats read of it, or an image in Base64."""
+
+rates = Table(
+    "rates",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("next_at", Float, nullable=False),
+)
+"""When the next call to a host with a key has its turn, on PostgreSQL; see `store.rates`."""
 
 writers = Table(
     "writers",
