@@ -110,6 +110,12 @@ class Scene:
         expect(self.page.locator(".glance")).to_be_visible()
         return run
 
+    def label(self, run: str, **labels: object) -> None:
+        """Give a run its title, tags or pin."""
+        headers = {"Authorization": f"Bearer {self.server.key}", "Content-Type": "application/json"}
+        address = f"{self.server.url}/v1/runs/{run}"
+        assert self.page.request.patch(address, data=json.dumps(labels), headers=headers).ok
+
     def block(self, pattern: str) -> None:
         """Let requests of the page to these addresses fail."""
         self.tab.expected += ["net::ERR_", "status of"]
@@ -174,7 +180,7 @@ def runs(scene: Scene) -> None:
     scene.panel()
     scene.decided("voting")
     scene.page.goto(f"{scene.server.url}/#/runs")
-    scene.page.locator(".list li").first.wait_for()
+    scene.page.locator(".run-row").first.wait_for()
 
 
 def live(scene: Scene) -> None:
@@ -303,9 +309,19 @@ def calibration(scene: Scene) -> None:
     scene.page.locator(".diagram").first.wait_for()
 
 
+def run_labels(scene: Scene) -> None:
+    scene.panel()
+    run = scene.decided("voting")
+    scene.label(run, title="PostgreSQL: managed or our own", tags=["infrastructure", "2026"], pinned=True)
+    scene.page.reload()
+    scene.page.get_by_role("button", name="Title and tags").click()
+    scene.page.get_by_label("Tags, separated by commas").wait_for()
+
+
 def runs_marked(scene: Scene) -> None:
+    run_labels(scene)
     runs(scene)
-    scene.page.get_by_role("checkbox").first.check()
+    scene.page.get_by_role("checkbox", name="mark run").first.check()
     scene.page.get_by_role("group", name="Marked runs").wait_for()
 
 
@@ -351,6 +367,6 @@ STATES: dict[str, Callable[[Scene], object]] = {
         *(live, consensus, revision, council, tie, formulas),
         *(degraded, failed, paused, cancelled, connection_lost, server_gone, missing),
         *(runs_empty, runs, runs_marked, compare, further_question, costs, calibration, model_list),
-        *(share, shared, link_ended),
+        *(share, shared, link_ended, run_labels),
     )
 }

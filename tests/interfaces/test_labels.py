@@ -41,6 +41,9 @@ async def test_over_http_a_run_is_labelled_found_by_its_labels_and_deleted(serve
         for filters, found in (
             ({"tag": "a"}, [first]), ({"tag": "c"}, []), ({"pinned": True}, []),
             ({}, [second, first]), ({"tag": "b", "status": first["status"]}, [first]),
+            ({"protocol": "voting"}, [second, first]), ({"protocol": "council"}, []),
+            ({"since": "2026-01-01"}, [second, first]), ({"since": "2999-01-01"}, []),
+            ({"since": "2026-01-01", "tag": "a", "protocol": "voting"}, [first]),
         ):  # fmt: skip
             listed = (await client.get("/v1/runs", params=filters)).json()
             assert [run["run_id"] for run in listed] == [run["run_id"] for run in found]

@@ -22,6 +22,7 @@ class Filters:
     """What the runs of a list have in common; None and "" match all runs.
 
     has_worker: whether a process has them. prefix: of their ids. tag, pinned: labels, see `store.labels`.
+    since: the time or day from which on they were created.
     """
 
     status: str | None = None
@@ -31,6 +32,8 @@ class Filters:
     prefix: str = ""
     tag: str | None = None
     pinned: bool = False
+    protocol: str | None = None
+    since: str = ""
 
 
 def page_query(
@@ -45,6 +48,8 @@ def page_query(
             has = labels.alias(kind)
             is_label = (has.c.run_id == runs.c.id) & (has.c.kind == kind) & (has.c.value == value)
             query, time = query.join(has, is_label), has.c.created_at
+    if filters.since:
+        query = query.where(time >= filters.since)
     for condition in _conditions(connection, filters):
         query = query.where(condition)
     if after is not None:
@@ -64,6 +69,8 @@ def _conditions(connection: Connection, filters: Filters) -> list[ColumnElement[
         found.append(runs.c.owner != filters.except_owner)
     if filters.has_worker is not None:
         found.append(runs.c.worker.is_not(None) if filters.has_worker else runs.c.worker.is_(None))
+    if filters.protocol is not None:
+        found.append(runs.c.protocol == filters.protocol)
     if filters.prefix:
         found.append(prefix_range(connection, runs.c.id, filters.prefix)[0])
     return found

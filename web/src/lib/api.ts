@@ -52,7 +52,20 @@ export interface Defaults {
   tools: boolean;
 }
 
-export type RunSummary = Result & { created_at: string };
+/** What people call a run and file it under. */
+export interface Labels {
+  title: string | null;
+  tags: string[];
+  pinned: boolean;
+}
+
+/** Runs that the server recalls have no labels. */
+export type RunSummary = Result & { created_at: string } & Partial<Labels>;
+/** Part of the list of runs. next: the address of the following part; null at the end. */
+export interface RunPage {
+  runs: RunSummary[];
+  next: string | null;
+}
 export type RecalledRun = RunSummary & { snippet: string; all_words: boolean };
 
 /** The bounds of a run before it starts; null is unknown. */
@@ -242,8 +255,23 @@ export class Api {
 
   protocols = (): Promise<Protocol[]> => this.get("/v1/protocols");
   defaults = (): Promise<Defaults> => this.get("/v1/settings");
-  runs = (status: string, limit: number): Promise<RunSummary[]> =>
-    this.get(`/v1/runs?limit=${limit}${status ? `&status=${encodeURIComponent(status)}` : ""}`);
+  /** The newest runs. filters: status, protocol, since, tag, pinned. */
+  runs = (filters: Record<string, string>, limit: number): Promise<RunPage> =>
+    this.runsAt(`/v1/runs?${new URLSearchParams({ limit: `${limit}`, ...filters })}`);
+  /** The runs at the address of a page. */
+  runsAt = async (path: string): Promise<RunPage> => {
+    const response = await this.fetch(path);
+    const next = /<(\/v1\/runs\?[^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
+    return { runs: (await response.json()) as RunSummary[], next };
+  };
+  /** Change labels; what is left out stays. created_at: of the run. */
+  label = async (id: string, change: Partial<Labels>, created_at: string): Promise<RunSummary> => {
+    const init = { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) };
+    return { ...((await (await this.fetch(this.path(id), init)).json()) as Result & Labels), created_at };
+  };
+  delete = async (id: string): Promise<void> => {
+    await this.fetch(this.path(id), { method: "DELETE" });
+  };
   recall = (text: string, limit: number): Promise<RecalledRun[]> =>
     this.get(`/v1/recall?limit=${limit}&text=${encodeURIComponent(text)}`);
   overview = (id: string): Promise<Overview> => this.get(`${this.path(id)}/overview`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -61,16 +62,25 @@ async def list_runs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
     tag: Annotated[str | None, Query(max_length=1000)] = None,
     pinned: bool = False,
+    protocol: Annotated[str | None, Query(max_length=1000)] = None,
+    since: date | None = None,
     cursor: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
-    """List runs, newest first. tag, pinned: only runs with these labels.
+    """List runs, newest first. tag, pinned: only runs with these labels. since: only runs from this day on.
 
     If there are more, the header `Link` has the address of the next page, as RFC 8288 says
     (`<…>; rel="next"`); its `cursor` says where that page begins.
     """
     after = None if cursor is None else parse_cursor(cursor)
     records = await service_of(request).list_runs(
-        status, limit + 1, owner=owner_of(request), tag=tag, pinned=pinned, after=after
+        status,
+        limit + 1,
+        owner=owner_of(request),
+        tag=tag,
+        pinned=pinned,
+        protocol=protocol,
+        since="" if since is None else since.isoformat(),
+        after=after,
     )
     headers = {}
     if len(records) > limit:
