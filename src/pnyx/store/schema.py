@@ -23,7 +23,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0014"
+REVISION = "0015"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
