@@ -18,6 +18,7 @@ from pnyx.store import Database, holds, keys, outcomes, shares
 from pnyx.store import runs as store
 from pnyx.store.contents import add_contents
 from pnyx.store.copying import TABLES, backup, restore
+from pnyx.store.cost_sums import sum_up
 from pnyx.store.labels import LabelChange, change_labels
 from pnyx.store.schema import events, runs
 from tests.support.panels import Host
@@ -61,6 +62,7 @@ async def filled(url: str) -> Node:
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
     )
     await node.database.write(lambda c: change_labels(c, result.run_id, LabelChange(title="T", add=["a"])))
+    await node.database.write(lambda c: sum_up(c, "9999-01-01"))
     return node
 
 

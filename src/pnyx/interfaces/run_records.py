@@ -21,6 +21,7 @@ from ..run.spec import Spec
 from ..store import Database, copying, holds, keys, ledger, outcomes, shares
 from ..store import runs as store
 from ..store.conversations import begin_conversation
+from ..store.cost_sums import CostSum, cost_sums
 from ..store.costs import CallCosts, call_costs
 from ..store.deletion import delete_run
 from ..store.labels import LabelChange, change_labels
@@ -203,9 +204,13 @@ class RunRecords:
 
         await self._database.write(record)
 
-    async def spending(self, since: str) -> list[CallCosts]:
-        """The cost of calls since a day, "YYYY-MM-DD"; "" for all days."""
-        return await self._database.read(partial(call_costs, since=since))
+    async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
+        """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
+        return await self._database.read(partial(cost_sums, since=since, owner=owner))
+
+    async def run_spending(self, since: str, owner: str | None = None) -> list[CallCosts]:
+        """The same by run: a row for each run, day and model."""
+        return await self._database.read(partial(call_costs, since=since, owner=owner))
 
     async def cost_factor(self, spec: Spec) -> float | None:
         """The cost of earlier runs as a share of what was expected of them; None without any.

@@ -18,6 +18,7 @@ from ..core.events import CallFinished, CallStarted, Event, RunStarted
 from ..store import Database, leases, ledger
 from ..store import runs as store
 from ..store.contents import add_contents, read_contents
+from ..store.cost_sums import sum_up
 from .budget import RunBudget, usd
 from .journal import Inherited
 from .key_limits import with_key_caps
@@ -72,6 +73,7 @@ def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None
 
 def create_run(connection: Connection, row: store.RunRow, spec: Spec) -> None:
     """Store a new run with the contents of its files. Raises `Taken`."""
+    sum_up(connection, row.created_at[:10])
     store.create(connection, row)
     add_contents(connection, spec.contents)
 

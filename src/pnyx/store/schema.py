@@ -7,6 +7,7 @@ from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, Me
 __all__ = [
     "REVISION",
     "contents",
+    "cost_days",
     "estimates",
     "events",
     "holds",
@@ -21,7 +22,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0013"
+REVISION = "0014"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -91,6 +92,37 @@ run_costs = Table(
     Index("run_costs_by_day", "day"),
 )
 """Sums over the calls of a run, by day (UTC) and model. They stay when the run is deleted."""
+
+cost_days = Table(
+    "cost_days",
+    metadata,
+    *(
+        Column(name, Text, primary_key=True)
+        for name in (
+            "day",
+            "owner",
+            "protocol",
+            "panel",
+            "model",
+            "before_model",
+            "before_provider",
+            "before_run",
+        )
+    ),
+    *(
+        Column(name, BigInteger, nullable=False)
+        for name in (
+            "runs",
+            "calls",
+            "input_tokens",
+            "cached_tokens",
+            "output_tokens",
+            "cost_nusd",
+            "unpriced",
+        )
+    ),
+)
+"""Sums over `run_costs` of the days that are over; see `store.cost_sums`."""
 
 ledger = Table(
     "ledger",

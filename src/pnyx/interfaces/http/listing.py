@@ -16,7 +16,7 @@ from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document
 from ..views.catalogue import describe_models, describe_protocol, models_by_name
-from ..views.costs import sum_costs, sums_by
+from ..views.costs import sum_costs, sum_runs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
@@ -64,14 +64,15 @@ async def costs(
 ) -> Response:
     """Sum what the runs of the key cost in the last days (UTC), by group and by day."""
     since = (datetime.now(UTC).date() - timedelta(days=days - 1)).isoformat()
-    owner = owner_of(request)
-    spent = [one for one in await service_of(request).spending(since) if one.owner == owner]
+    service, owner = service_of(request), owner_of(request)
+    spent = await service.spending(since, owner)
+    rows = sum_runs(await service.run_spending(since, owner)) if by == "run" else sums_by(spent, by, since)
     return Exact(
         {
             "since": since,
-            "total": {"name": "total", **sum_costs(spent)},
-            "rows": [_named(row, by) for row in sums_by(spent, by)],
-            "days": [_named(row, "day") for row in sums_by(spent, "day")],
+            "total": {"name": "total", **sum_costs(spent, since)},
+            "rows": [_named(row, by) for row in rows],
+            "days": [_named(row, "day") for row in sums_by(spent, "day", since)],
         }
     )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from ...store.labels import MOST_TAGS, MOST_TITLE, LabelChange
+from ..bounds import Name
 from ..json_body import Body
 from ..schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody
 from ..shares import DEFAULT_S, LONGEST_S
@@ -69,7 +70,7 @@ class Labelling(Body):
 
     title: Annotated[str, Field(max_length=MOST_TITLE)] | None = None
     """Shown in place of the question; null or empty: the question again."""
-    tags: Annotated[tuple[str, ...], Field(strict=False, max_length=MOST_TAGS, fail_fast=True)] = ()
+    tags: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_TAGS, fail_fast=True)] = ()
     """All tags that the run has then."""
     pinned: bool = False
     """Whether it is pinned."""

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from ...core.decision import Status
 from ...store.labels import MOST_TAGS, MOST_TITLE
+from ..bounds import Name
 from ..json_body import Body
 from ..schemas import ProtocolBody, RecalledRun, ResultBody, ResumeOptions, RunBody, StoredRun, with_options
 
@@ -65,9 +66,9 @@ class Resume(ResumeOptions, RunReference, Waiting):
 class Tagging(RunReference):
     """A change of a run's labels. What is left out stays as it is."""
 
-    add: Annotated[tuple[str, ...], Field(strict=False, max_length=MOST_TAGS)] = ()
+    add: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_TAGS)] = ()
     """Tags to add."""
-    remove: Annotated[tuple[str, ...], Field(strict=False, max_length=MOST_TAGS)] = ()
+    remove: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_TAGS)] = ()
     """Tags to remove."""
     title: Annotated[str, Field(max_length=MOST_TITLE)] | None = None
     """Shown in place of the question; an empty one shows the question again."""
