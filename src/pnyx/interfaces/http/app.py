@@ -31,6 +31,8 @@ from .errors import Error, Exact, error_response, refusal
 from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .metrics import METRICS
+from .metrics import ROUTER as METRICS_PAGE
 from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
@@ -65,7 +67,7 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, SHARES, *APIS, LISTING):
+    for router in (RUNS, SHARES, *APIS, LISTING, METRICS_PAGE):
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
@@ -79,10 +81,12 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        serve, public = service.settings.serve, {HEALTH, *page}
+        serve, public, local = service.settings.serve, {HEALTH, *page}, set[str]()
+        if service.settings.telemetry.prometheus:
+            (public if service.settings.telemetry.open_metrics else local).add(METRICS)
         most_open = max(1, most_connections(serve.connections) // 2)
         limits, open_share = service.key_limits, Shares(service).open
-        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share)
+        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share, local)
         yield Shapes(Observed(_shared(access, serve.origins), service), app)
 
 

@@ -30,7 +30,8 @@ class Observed:
         headers = dict(scope["headers"])
         request_id: str = scope["state"]["request_id"]
         context = TraceContext.parse(headers.get(b"traceparent", b"").decode("latin-1"))
-        token = ORIGIN.set(Origin(request_id, context))
+        origin = scope["state"]["origin"] = Origin(request_id, context)
+        token = ORIGIN.set(origin)
         started, status = time.monotonic(), 0
 
         async def observed(message: Message) -> None:
