@@ -25,6 +25,7 @@ from .host_search import TOOL as SEARCH
 from .host_search import missing_search_note, seats_without_search
 from .journal import Inherited, Journal
 from .limits import Deadline, Gate
+from .rehearsal import Rehearsal
 from .result import Summary
 from .spec import Spec
 from .waiting import Waiting
@@ -42,6 +43,7 @@ class RunResources:
         self.hedging = Hedging()
         self.circuits = CircuitBreakers()
         self.waiting = Waiting()
+        self.rehearsal = Rehearsal()
 
     async def prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools. Return notes about tools that are off, and why.
@@ -111,6 +113,7 @@ class RunResources:
             # A tool that is open for another run is not available to this one, whatever its models request.
             toolbox=self.toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
             hedging=self.hedging,
+            rehearsal=self.rehearsal,
             circuits=self.circuits,
             redact=self.providers.redact,
             redact_text=self.providers.redact_replies,
