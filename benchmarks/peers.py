@@ -3,7 +3,8 @@
 None of them keeps a journal, a budget or a lease. They run in an environment of their own:
 
     python3 -m venv build/peers
-    build/peers/bin/pip install conclave-llm autogen-agentchat 'autogen-ext[openai]' langgraph langchain-openai
+    build/peers/bin/pip install conclave-llm autogen-agentchat 'autogen-ext[openai]' langgraph \\
+        langchain-openai
 
 Arguments of each program: the base URL of a host that speaks OpenAI's API, and the number of debates.
 """
@@ -112,7 +113,7 @@ def installed(python: Path) -> dict[str, list[str]]:
     """Name -> the command, without its arguments, of each program that `python` can run."""
     if not python.exists():
         return {}
-    found = "import importlib.util, sys\nfor name in sys.argv[1:]: print(importlib.util.find_spec(name) is not None)"
+    found = "import importlib.util as u, sys\nfor name in sys.argv[1:]: print(u.find_spec(name) is not None)"
     modules = [module for module, _ in PEERS.values()]
     done = subprocess.run([python, "-c", found, *modules], capture_output=True, text=True, check=True)
     there = [line == "True" for line in done.stdout.split()]

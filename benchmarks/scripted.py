@@ -38,11 +38,13 @@ def words(seed: bytes) -> str:
 
 
 def _reply(request: Request) -> str | None:
-    """The text of a reply; None: an instance of the schema that was sent."""
-    if "response_format" in request.body:
+    """The text of a reply; None: the host's own, or an instance of the schema that was sent."""
+    if "response_format" in request.body or "messages" not in request.body:
         return None
     if request.model == "judge":  # of a peer that asks again if it cannot read this
-        return json.dumps({"executive_summary": words(b""), "consensus": [], "divergences": [], "insights": []})
+        return json.dumps(
+            {"executive_summary": words(b""), "consensus": [], "divergences": [], "insights": []}
+        )
     return words(f"{request.model}{request.text}".encode()) + f"\nFinal answer: the {request.model} way"
 
 
