@@ -253,7 +253,7 @@ def peak_kb() -> int:
 
 async def many(url: str, database: str, runs: int) -> None:
     """Print what `runs` debates at once take, as JSON."""
-    chosen: Settings = settings(url, database, concurrency=4 * runs)
+    chosen: Settings = settings(url, database, concurrency=min(4 * runs, 1000))
     async with Runner.open(chosen) as runner:
         await asyncio.gather(*(debate(runner) for _ in range(3)))  # imports, patterns, connections
         gc.collect()
