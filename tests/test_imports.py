@@ -40,6 +40,8 @@ BELOW: dict[str, set[str]] = {
 BELOW["run"] = set(BELOW)
 BELOW["testing"] = BASE | {"core", "config", "prompts", "protocols", "providers", "run"}
 BELOW["evaluate"] = set(BELOW)
+# Observes runs, and takes no part in them.
+BELOW["telemetry"] = BASE | {"core", "config", "providers", "run", "store"}
 BELOW["interfaces"] = set(BELOW)
 # `pnyx/__init__.py`, which names what is public wherever it lives, and what `python -m pnyx` runs.
 BELOW["face"] = set(BELOW)
@@ -162,6 +164,7 @@ def test_an_interface_imports_no_other_and_what_they_share_imports_none() -> Non
     # A command starts each server; the server has the tools of MCP as one of its routes.
     allowed = {
         ("pnyx.interfaces.cli.actions.serve", "pnyx.interfaces.http.app"),
+        ("pnyx.interfaces.cli.actions.serve", "pnyx.interfaces.http.listening"),
         ("pnyx.interfaces.cli.commands.mcp", "pnyx.interfaces.mcp.stdio"),
         ("pnyx.interfaces.http.mcp", "pnyx.interfaces.mcp.server"),
     }

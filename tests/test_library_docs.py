@@ -19,9 +19,11 @@ COMMON = {"type", "run_id", "seq", "time", "round", "phase", "seat", "key"}
 
 
 def test_the_examples_run_and_print_the_expected_lines(tmp_path: Path) -> None:
-    streamed, many, host = (run_example(example, tmp_path) for example in blocks(LIBRARY, "python"))
+    examples = (run_example(example, tmp_path) for example in blocks(LIBRARY, "python"))
+    streamed, review, many, host = examples
     assert {line for line in streamed if "vote" in line} == {f"Participant {seat} vote 10" for seat in "ABC"}
     assert streamed[-1] == "consensus no"
+    assert review == ["408"]
     assert many == ["Is 437 prime? no", "Is 439 prime? yes", "Is 443 prime? yes"]
     assert host == ["4 2 120"]
 

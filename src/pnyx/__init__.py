@@ -44,11 +44,13 @@ if TYPE_CHECKING:
         aggregate,
         ask,
         ask_sync,
+        delete,
         deliberate,
         feedback,
         open_runner,
         resume,
         stream,
+        tag,
     )
     from .prompts import load as load_prompt
     from .providers.base import Call, Completion, Message, Provider, ToolCall
@@ -97,11 +99,13 @@ _HOMES = {
     "aggregate": "interfaces.library",
     "ask": "interfaces.library",
     "ask_sync": "interfaces.library",
+    "delete": "interfaces.library",
     "deliberate": "interfaces.library",
     "feedback": "interfaces.library",
     "open_runner": "interfaces.library",
     "resume": "interfaces.library",
     "stream": "interfaces.library",
+    "tag": "interfaces.library",
     "load_prompt": "prompts:load",
     "FakeProvider": "providers.fake",
     "Call": "providers.base",
@@ -162,6 +166,7 @@ __all__ = [
     "aggregate",
     "ask",
     "ask_sync",
+    "delete",
     "deliberate",
     "feedback",
     "final_answer",
@@ -171,6 +176,7 @@ __all__ = [
     "resume",
     "same_answer",
     "stream",
+    "tag",
 ]
 
 

@@ -1,4 +1,4 @@
-"""`python -m pnyx` is `pnyx`."""
+"""`python -P -m pnyx` is `pnyx`. Without -P, Python imports modules from the working directory first."""
 
 from __future__ import annotations
 

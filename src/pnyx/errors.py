@@ -7,6 +7,7 @@ PnyxError                         1  500
 │   │   └── MissingExtra          2  400   an optional part of pnyx is not installed
 │   ├── FileProblem               2  400   a file of the question cannot be read, or does not suit the panel
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
+│   ├── LinkEnded                 2  410   a link to a run has expired or was revoked
 │   ├── Taken                     2  409   the id or name already exists
 │   │   └── Running               2  409   another process runs this run, or is starting it
 │   └── PromptError               2  500   a prompt file or one of its slots is missing or unexpected
@@ -22,6 +23,7 @@ PnyxError                         1  500
 │   ├── DeadlinePassed            4  504
 │   └── Interrupted             130  499
 ├── Full                          1  503   the server has reached its limit of running runs
+├── OverLimit                     1  429   a key has reached one of its limits; the message names it
 ├── Cancelled                     1  409   the run was cancelled for good
 ├── StoreError                    1  503   the database cannot be used; the message names it
 ├── Unreadable                    1  409   a stored run is damaged, or was written by a newer version
@@ -44,11 +46,13 @@ __all__ = [
     "Halted",
     "IllegalPhase",
     "Interrupted",
+    "LinkEnded",
     "MissingExtra",
     "NoQuorum",
     "NoSources",
     "NotFound",
     "OutOfBudget",
+    "OverLimit",
     "PnyxError",
     "PromptError",
     "ProviderError",
@@ -92,6 +96,12 @@ class MissingExtra(ConfigError):
 
 class NotFound(UsageError):
     http_status = 404
+
+
+class LinkEnded(UsageError):
+    """A link to a run has expired or was revoked."""
+
+    http_status = 410
 
 
 class FileProblem(UsageError):
@@ -189,8 +199,26 @@ class Interrupted(Halted):
     stop_reason = "interrupted"
 
 
+class WorkersLost(Halted):
+    """So many workers ended while they carried out the run that no worker takes it any more."""
+
+    exit_code = 1
+    http_status = 500
+    stop_reason = "workers_lost"
+
+
 class Full(PnyxError):
     http_status = 503
+
+
+class OverLimit(PnyxError):
+    """A key has reached one of its limits. retry_after_s: seconds after which another try may succeed."""
+
+    http_status = 429
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Cancelled(PnyxError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.support.sources import ROOT
 
-__all__ = ["BUILD", "CLIENTS", "NODE", "Client", "NotTried", "clients", "node", "not_tried"]
+__all__ = ["BUILD", "CLIENTS", "NODE", "Client", "clients", "node"]
 
 BUILD = ROOT / "build" / "clients"
 CLIENTS = Path(__file__).parent
@@ -27,7 +27,8 @@ def node() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client. script: in `scripts/`. python: its packages of PyPI, installed in an environment of its own.
+    """A client. script: in `scripts/`. python: its packages of PyPI, installed in an environment of its own,
+    but for the requirements `without`.
 
     npm: its packages of the npm registry; without them, those of `NODE`. ci: also run by `make test`.
     """
@@ -35,6 +36,7 @@ class Client:
     name: str
     script: str
     python: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
     ci: bool = False
 
@@ -67,29 +69,17 @@ class Client:
         return self.interpreter.exists()
 
 
-@dataclass(frozen=True, slots=True)
-class NotTried:
-    """A client that is named without a result. why: a sentence for its row."""
-
-    name: str
-    why: str
-
-
-def _rows() -> dict[str, dict[str, Any]]:
-    return tomllib.loads((CLIENTS / "clients.toml").read_text())
-
-
 def clients() -> list[Client]:
-    """The clients that have a script."""
+    """All of them, in the order of the file."""
+    rows: dict[str, dict[str, Any]] = tomllib.loads((CLIENTS / "clients.toml").read_text())
     return [
         Client(
-            name, row["script"], tuple(row.get("python", ())), tuple(row.get("npm", ())), row.get("ci", False)
+            name,
+            row["script"],
+            python=tuple(row.get("python", ())),
+            without=tuple(row.get("without", ())),
+            npm=tuple(row.get("npm", ())),
+            ci=row.get("ci", False),
         )
-        for name, row in _rows().items()
-        if "script" in row
+        for name, row in rows.items()
     ]
-
-
-def not_tried() -> list[NotTried]:
-    """The clients that cannot be run here."""
-    return [NotTried(name, row["not_tried"]) for name, row in _rows().items() if "not_tried" in row]

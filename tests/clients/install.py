@@ -57,7 +57,10 @@ def _pip(client: Client) -> None:
     uv = Path(sys.executable).parent / "uv"
     subprocess.run([uv, "venv", "--quiet", "--seed", "--python", sys.executable, venv], check=True)
     python = client.interpreter
-    done = subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *client.python])
+    never = client.folder / "never.txt"
+    never.write_text("".join(f"{name} ; sys_platform == 'never'\n" for name in client.without))
+    chosen: list[str | Path] = ["--overrides", never, *client.python]
+    done = subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *chosen])
     if done.returncode:
         # uv does not read pip's settings: where it finds no registry, pip does.
         subprocess.run([python, "-m", "pip", "install", "--quiet", *client.python], check=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.catalogue import CLIENTS, clients, not_tried
+from tests.clients.catalogue import CLIENTS, clients
 from tests.support.sources import ROOT
 
 __all__ = ["PAGE", "Row", "pytest_configure", "read", "with_table"]
@@ -57,12 +57,11 @@ def read() -> dict[str, Row]:
 
 
 def with_table(page: str, rows: Mapping[str, Row]) -> str:
-    """The page with the table of these results, and of the clients that cannot be tried."""
+    """The page with the table of these results."""
     before, rest = page.split(START)
     after = rest.split(END)[1]
     in_ci = {client.name for client in clients() if client.ci}
     lines = [row.cells(name, name in in_ci) for name, row in sorted(rows.items())]
-    lines += [f"| {one.name} | | | | not tried | {one.why} |\n" for one in not_tried()]
     return before + START + HEAD + "".join(lines) + END + after
 
 

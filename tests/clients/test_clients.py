@@ -9,6 +9,7 @@ import pytest
 from tests.clients.catalogue import CLIENTS, Client, clients, node
 from tests.clients.conftest import ReportClient, Served
 from tests.clients.running import LIMIT_S, run_script
+from tests.support.sources import ROOT
 
 
 def marked(client: Client) -> object:
@@ -39,4 +40,5 @@ def run(client: Client, served: Served) -> list[dict[str, str]]:
             shutil.copy(path, client.folder)
         scripts = client.folder
     folder = client.folder if client.folder.exists() else scripts
-    return run_script(client.interpreter, scripts / client.script, folder, served, {"NODE": str(node())})
+    environment = {"NODE": str(node()), "INTEGRATIONS": str(ROOT / "integrations")}
+    return run_script(client.interpreter, scripts / client.script, folder, served, environment)

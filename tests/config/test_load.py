@@ -374,7 +374,8 @@ def test_tables_of_installed_third_party_protocols_are_known(tmp_path: Path, hom
         load(env=home, cwd=tmp_path)
     with installing(tmp_path / "site") as install:
         install("agora", "pnyx.protocols", "agora = agora:PROTOCOL", "raise AssertionError")
-        assert load(env=home, cwd=tmp_path).protocols == {"agora": {"turns": 2}}
+        found = load(env={**home, "PNYX_CONFIG": "pnyx.toml"}, cwd=tmp_path)
+        assert found.protocols == {"agora": {"turns": 2}}
     assert "agora" not in sys.modules
 
 

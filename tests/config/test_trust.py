@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from pnyx.config.load import load
-from pnyx.config.schema import RESTRICTED, Settings
-from pnyx.config.trust import is_trusted, trust
+from pnyx.config.project_rules import RESTRICTED
+from pnyx.config.schema import Settings
+from pnyx.config.trust import trust
 from pnyx.errors import ConfigError
 
 LAB = '[providers.lab]\nkind = "openai"\nbase_url = "http://127.0.0.1:9000/v1"\n'
-HARMLESS = '[panel]\nseats = ["openai:x"]\n[run]\nretries = 1\n[consensus]\nrounds = 1\n'
+HARMLESS = '[panel]\nseats = ["embedded:x"]\n[run]\nretries = 1\n[consensus]\nkind = "factual"\n'
 
 
 @pytest.fixture
@@ -47,8 +48,7 @@ def refused(folder: Path, env: Mapping[str, str]) -> str:
 
 def test_harmless_sections_need_no_trust(folder: Path, env: Mapping[str, str]) -> None:
     put(folder, HARMLESS)
-    assert is_trusted(folder, env=env)
-    assert read(folder, env).panel.seats == ("openai:x",)
+    assert read(folder, env).panel.seats == ("embedded:x",)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,10 @@ def test_other_sections_are_refused_until_the_folder_is_trusted(
     folder: Path, env: Mapping[str, str], text: str, key: str
 ) -> None:
     put(folder, HARMLESS + text)
-    assert not is_trusted(folder, env=env)
     message = refused(folder, env)
     assert message.startswith(f"pnyx.toml sets {key}")
     assert message.endswith("read the file, then run `pnyx trust`")
     trust(folder, env=env)
-    assert is_trusted(folder, env=env)
     if text != "[providers.openai]":  # lacks its kind
         read(folder, env)
 
@@ -82,7 +80,8 @@ def test_every_section_but_panels_and_run_is_restricted() -> None:
 
 def test_trust_returns_the_keys_that_it_allows(folder: Path, env: Mapping[str, str]) -> None:
     put(folder, HARMLESS + LAB)
-    assert trust(folder, env=env) == ("providers.lab.base_url", "providers.lab.kind")
+    allowed = ("consensus.kind", "panel.seats", "providers.lab.base_url", "providers.lab.kind", "run.retries")
+    assert trust(folder, env=env) == allowed
 
 
 def test_a_changed_restricted_value_needs_trust_again(folder: Path, env: Mapping[str, str]) -> None:
@@ -191,6 +190,5 @@ def test_a_killed_write_leaves_the_old_list(folder: Path, env: Mapping[str, str]
     paths = os.pathsep.join(p for p in sys.path if p)
     done = subprocess.run([sys.executable, "-c", killed, str(folder)], env={**env, "PYTHONPATH": paths})
     assert done.returncode == -9
-    assert not is_trusted(folder, env=env)
     put(folder, LAB)
-    assert is_trusted(folder, env=env)
+    read(folder, env)

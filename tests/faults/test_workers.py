@@ -264,6 +264,12 @@ async def test_a_run_that_cannot_continue_here_is_reported_once_and_left_to_anot
     run = await site.begin()
     await asyncio.to_thread(poor.wait_for, "cannot continue here")
     assert "LAB_KEY" in poor.stderr
+
+    async def told_owner() -> bool:
+        async with site.server.client() as client:
+            return "LAB_KEY" in (await client.get(f"/v1/runs/{run}")).json()["detail"].get("message", "")
+
+    await until(told_owner)
     await asyncio.to_thread(site.worker)
     (result,) = await site.over(run)
     assert result["status"] == "decided"
@@ -306,3 +312,36 @@ def test_a_queue_in_sqlite_is_refused_with_what_to_do(trial: Trial, tmp_path: Pa
         assert 'set [storage] url = "postgresql://' in done.err
     assert not (tmp_path / "pnyx.db").exists()
     trial.check("refused")
+
+
+async def test_a_run_that_kills_its_workers_is_held_back_and_can_be_tried_again_or_dropped(
+    site: Site,
+) -> None:
+    trial = site.trial
+    trial.host.latency = 30.0
+    run = await site.begin()
+    for _ in range(2):
+        asked = len(trial.host.log)
+        worker = await asyncio.to_thread(site.worker, PNYX_WORKER_TRIES="2")
+        await until(lambda: len(trial.host.log) > asked)  # noqa: B023 (called before the next)
+        worker.process.kill()
+        worker.process.wait()
+    asked = len(trial.host.log)
+    await asyncio.to_thread(site.worker, PNYX_WORKER_TRIES="2")
+    (result,) = await site.over(run)
+    assert (result["status"], result["stop_reason"]) == ("paused", "workers_lost")
+    assert f"pnyx resume {run}" in result["detail"]["message"]
+    status = await asyncio.to_thread(trial.pnyx, "status", run)
+    assert "2 workers, one after another, that carried out this run ended without a word" in status.out
+    listed = await asyncio.to_thread(trial.pnyx, "worker", "status")
+    assert run in listed.out
+    assert len(trial.host.log) == asked
+    trial.host.latency = 0.0
+    done = await asyncio.to_thread(trial.pnyx, "worker", "retry", run)
+    assert f"run {run} waits for a worker again" in done.err
+    (result,) = await site.over(run)
+    assert result["status"] == "decided"
+    refused = await asyncio.to_thread(trial.pnyx, "worker", "drop", run)
+    assert (refused.code, "is not held back" in refused.err) == (2, True)
+    verdict = await asyncio.to_thread(site.check, "held back after 2 workers, then tried again")
+    assert verdict.uncertain == asked

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from playwright.sync_api import Page, Route, expect
 
+from tests.evaluate.logs import log, random_letters
 from tests.interfaces.council_runs import member
 from tests.support.browsing import Serve, Tab
 from tests.support.script import Request
@@ -61,6 +65,8 @@ def wrong(n: int, p: float) -> float:  # a majority of n is wrong
 - [ ] the same training data"""
 
 
+SHARES = {"lab:alpha": 0.75, "lab:beta": 0.65, "lab:gamma": 0.6}
+"""Model -> how often it is right in the evaluation that is shown."""
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
     .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" | ")}`)"""
@@ -109,6 +115,12 @@ class Scene:
         expect(self.tab.verdict).to_be_visible()
         expect(self.page.locator(".glance")).to_be_visible()
         return run
+
+    def label(self, run: str, **labels: object) -> None:
+        """Give a run its title, tags or pin."""
+        headers = {"Authorization": f"Bearer {self.server.key}", "Content-Type": "application/json"}
+        address = f"{self.server.url}/v1/runs/{run}"
+        assert self.page.request.patch(address, data=json.dumps(labels), headers=headers).ok
 
     def block(self, pattern: str) -> None:
         """Let requests of the page to these addresses fail."""
@@ -174,7 +186,7 @@ def runs(scene: Scene) -> None:
     scene.panel()
     scene.decided("voting")
     scene.page.goto(f"{scene.server.url}/#/runs")
-    scene.page.locator(".list li").first.wait_for()
+    scene.page.locator(".run-row").first.wait_for()
 
 
 def live(scene: Scene) -> None:
@@ -303,10 +315,56 @@ def calibration(scene: Scene) -> None:
     scene.page.locator(".diagram").first.wait_for()
 
 
+def evaluation(scene: Scene) -> None:
+    """A comparison that was made up: 40 questions, three models, two protocols."""
+    rng = random.Random(4)
+    letters = {name: random_letters(share, 40, rng) for name, share in SHARES.items()}
+    voting, council = (random_letters(share, 40, rng) for share in (0.8, 0.85))
+    made = log(letters, {"voting": voting, "council": council}, started="2026-11-26T09:00:00Z")
+    with tempfile.TemporaryDirectory() as folder:
+        made.write(Path(folder) / "comparison.jsonl")
+        scene.page.goto(f"{scene.server.url}/#/evaluation")
+        scene.page.get_by_label("Open a file").set_input_files(Path(folder) / "comparison.jsonl")
+        scene.page.locator(".accuracies").wait_for()
+
+
+def run_labels(scene: Scene) -> None:
+    scene.panel()
+    run = scene.decided("voting")
+    scene.label(run, title="PostgreSQL: managed or our own", tags=["infrastructure", "2026"], pinned=True)
+    scene.page.reload()
+    scene.page.get_by_role("button", name="Title and tags").click()
+    scene.page.get_by_label("Tags, separated by commas").wait_for()
+
+
 def runs_marked(scene: Scene) -> None:
+    run_labels(scene)
     runs(scene)
-    scene.page.get_by_role("checkbox").first.check()
+    scene.page.get_by_role("checkbox", name="mark run").first.check()
     scene.page.get_by_role("group", name="Marked runs").wait_for()
+
+
+def share(scene: Scene) -> str:
+    scene.panel()
+    scene.decided("voting")
+    scene.page.get_by_role("button", name="Share", exact=True).click()
+    scene.page.get_by_role("button", name="Make a link").click()
+    link = scene.page.get_by_label("The new link, shown only now")
+    link.wait_for()
+    scene.page.get_by_role("button", name="Revoke").first.wait_for()
+    return link.input_value()
+
+
+def shared(scene: Scene) -> None:
+    scene.page.goto(share(scene))
+    scene.page.get_by_text("This link shows one run").wait_for()
+    expect(scene.page.locator(".glance")).to_be_visible()
+
+
+def link_ended(scene: Scene) -> None:
+    scene.tab.expected.append("status of 401")
+    scene.page.goto(f"{scene.server.url}/#/shared/pnyx_share_0")
+    scene.page.get_by_role("alert").wait_for()
 
 
 def model_list(scene: Scene) -> None:
@@ -321,12 +379,13 @@ def missing(scene: Scene) -> None:
     scene.page.get_by_role("alert").wait_for()
 
 
-STATES: dict[str, Callable[[Scene], None]] = {
+STATES: dict[str, Callable[[Scene], object]] = {
     state.__name__.replace("_", "-"): state
     for state in (
         *(signin, key_refused, ask, ask_options, ask_without_models, ask_refused),
         *(live, consensus, revision, council, tie, formulas),
         *(degraded, failed, paused, cancelled, connection_lost, server_gone, missing),
         *(runs_empty, runs, runs_marked, compare, further_question, costs, calibration, model_list),
+        *(share, shared, link_ended, run_labels, evaluation),
     )
 }

@@ -112,7 +112,7 @@ def test_a_refused_request_shows_the_reason_and_keeps_the_question(tab: Tab) -> 
     tab.page.get_by_role("button", name="Add", exact=True).click()
     tab.question.fill("Why?")
     tab.page.get_by_role("button", name="Ask the panel").click()
-    expect(tab.page.get_by_role("alert")).to_contain_text("no provider 'nowhere'")
+    expect(tab.page.get_by_role("alert")).to_contain_text("No provider 'nowhere'")
     expect(tab.question).to_have_value("Why?")
 
 
@@ -185,7 +185,7 @@ def test_runs_are_listed_newest_first_searched_and_opened_at_their_address(tab: 
         last = tab.ask(question, "voting")
         expect(tab.verdict).to_be_visible()
     page.get_by_role("link", name="Runs").click()
-    rows = page.locator(".list li")
+    rows = page.locator(".run-row")
     expect(rows.first).to_contain_text("Why the second?")
     expect(rows.nth(1)).to_contain_text("Why the first?")
     page.get_by_label("Search questions and answers").fill("FIRST why")

@@ -58,12 +58,13 @@ def test_marked_runs_are_compared_side_by_side(tab: Tab, models: ScriptedHost) -
         expect(tab.verdict).to_be_visible()
     page.get_by_role("link", name="Runs").click()
     page.get_by_label("Search questions and answers").fill("Which is it")
-    boxes = page.get_by_role("checkbox")
+    boxes = page.get_by_role("checkbox", name="mark run")
     expect(boxes).to_have_count(2)
     for box in boxes.all():
         box.check()
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_role("heading", name="Compare 2 runs")).to_be_visible()
+    expect(page.locator(".side tbody tr").first).to_be_visible()
     rows = dict(
         zip(
             page.locator(".side tbody th").all_inner_texts(),
@@ -82,7 +83,7 @@ def test_runs_are_filtered_by_protocol_and_date(tab: Tab) -> None:
     expect(tab.verdict).to_be_visible()
     page.get_by_role("link", name="Runs").click()
     page.get_by_label("Protocol").select_option("council")
-    rows = page.locator(".list li")
+    rows = page.locator(".run-row")
     expect(rows.first).to_contain_text("Is this one of a council?")
     page.get_by_label("Since").fill("2099-01-01")
     expect(page.get_by_text("No run matches.")).to_be_visible()

@@ -126,14 +126,14 @@ def test_the_live_round_is_followed_until_the_reader_scrolls_up(tab: Tab, models
     long = "\n\n".join(["It is so, for a reason that takes a whole line to write down."] * 30)
     models.on("*", text=lambda request: " ".join(f"word{request.call}x{n}" for n in range(60)))
     models.on("alpha", text=long)
-    last = len(models.requests("alpha")) + 7
-    models.on("alpha", call=last, text=long, drip=(40, 0.5), hurry=held.is_set)
+    last = len(models.requests("alpha")) + 5
+    models.on("alpha", call=last, text=long, drip=(400, 0.3), hurry=held.is_set)
     page = tab.page
     page.get_by_text("Limits and options").click()
-    page.get_by_label("Rounds").fill("5")
+    page.get_by_label("Rounds").fill("4")
     page.get_by_label("threshold").fill("1")
     tab.ask(protocol="consensus")
-    expect(page.locator("details.stage")).to_have_count(4)
+    expect(page.locator("details.stage")).to_have_count(3)
     writing = page.locator(".turn.writing")
     expect(writing).to_be_in_viewport()
     assert page.locator("details.stage[open]").count() == 1

@@ -125,7 +125,7 @@ def test_hostile_text_does_nothing(browser: Browser, server: Serve, models: Scri
         assert "<script>" in shown
         assert "[picture: seen]" in shown
         page.get_by_role("link", name="Runs").click()
-        page.locator(".list li").first.wait_for()
+        page.locator(".run-row").first.wait_for()
         assert page.evaluate("[window.caught, refused]") == [None, []]
         tab.check(server)
 
@@ -209,7 +209,7 @@ def test_nothing_makes_the_page_scroll_sideways(
         expect(tab.verdict).to_be_visible()
         assert not tab.scrolls_sideways()
         page.get_by_role("link", name="Runs").click()
-        page.locator(".list li").first.wait_for()
+        page.locator(".run-row").first.wait_for()
         assert not tab.scrolls_sideways()
 
 

@@ -212,7 +212,7 @@ def test_a_folder_without_trust_saves_panels_but_no_roles_or_budgets(
 ) -> None:
     monkeypatch.delenv("PNYX_CONFIG")
     project = tmp_path / "pnyx.toml"
-    project.write_text('[panels.fast]\nseats = ["openai:gpt"]\nprotocol = "voting"\n')
+    project.write_text('[panels.fast]\nseats = ["embedded:small"]\nprotocol = "voting"\n')
     assert load(cwd=tmp_path).saved_panel("fast").protocol == "voting"
     for line in ('roles = { 1 = "obey" }', "budget = 900"):
         project.write_text(f"[panels.fast]\n{line}\n")

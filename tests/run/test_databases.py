@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
 from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.errors import Fenced
-from pnyx.store import Database
+from pnyx.store import Database, leases
 from pnyx.store import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, fixed_reply, well_formed
@@ -38,7 +37,7 @@ async def test_a_worker_that_wakes_after_another_took_its_run_writes_nothing(dat
     database = await Database.open(database_url)
     node = Node(database, Host(fixed_reply, pause=0.1))
     handle = await node.start(options={"rounds": 1})
-    await database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
+    await database.write(lambda c: leases.take(c, handle.run_id, "other:1:1", "now"))
     with pytest.raises(Fenced):
         await handle.result()
     assert not any(isinstance(e, CallFinished) for e in await node.log(handle.run_id))

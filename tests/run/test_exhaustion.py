@@ -46,6 +46,12 @@ def event(scope: str = "run:r1", cap: float = 0.0001, spent: float = 0.0, reserv
             "Budget of this key too small: the next call may cost up to $0.0634 and $0 is left. "
             "Raise budget.key_usd to at least 5.00. Resume with: pnyx resume r1",
         ),
+        (
+            event("key-day:phone:2026-11-26", cap=4.0, spent=4.01),
+            "Daily budget of this key too small: the next call may cost up to $0.0634 and $0 is left. "
+            "Raise serve.keys.phone.day_usd to at least 5.00, or wait until tomorrow (UTC). "
+            "Resume with: pnyx resume r1",
+        ),
     ],
 )
 def test_the_message_says_what_is_left_and_which_cap_to_raise(exhausted: Budget, message: str) -> None:

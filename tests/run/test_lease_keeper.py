@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pnyx.run import lease_keeper
+from pnyx.store import leases
 from pnyx.store import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, well_formed
@@ -33,7 +34,7 @@ async def test_a_failed_renewal_stops_the_run_and_says_why(
         raise failure
 
     node = make(Host(fixed_reply, pause=1.2))
-    monkeypatch.setattr(store, "beat", broken)
+    monkeypatch.setattr(leases, "beat", broken)
     handle = await node.start(options={"rounds": 1})
     async with asyncio.timeout(10):
         result = await handle.result()
@@ -51,7 +52,7 @@ async def test_a_failed_renewal_stops_the_run_and_says_why(
 async def test_a_temporary_failure_stops_nothing(
     make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    beat, failures = store.beat, 0
+    beat, failures = leases.beat, 0
 
     def shaky(*arguments: Any) -> None:
         nonlocal failures
@@ -60,7 +61,7 @@ async def test_a_temporary_failure_stops_nothing(
             raise RuntimeError("a bug")
         beat(*arguments)
 
-    monkeypatch.setattr(store, "beat", shaky)
+    monkeypatch.setattr(leases, "beat", shaky)
     node = make(Host(fixed_reply, pause=0.3))
     handle = await node.start(options={"rounds": 1})
     assert (await handle.result()).status == "decided"

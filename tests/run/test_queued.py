@@ -14,6 +14,7 @@ from pnyx.errors import Running
 from pnyx.interfaces.views.records import read_run
 from pnyx.run.lease import is_waiting
 from pnyx.run.runner import Runner
+from pnyx.store import leases
 from pnyx.store import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, die, fixed_reply, spec, well_formed
@@ -36,7 +37,7 @@ async def test_a_queued_run_is_recorded_like_a_started_one_and_waits(make: Calla
     await started.result()
     run_id = await node.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
     row, log = await row_of(node, run_id), await node.log(run_id)
-    assert (is_waiting(row, time.time()), row.worker, row.status) == (True, None, "running")
+    assert (is_waiting(row), row.worker, row.status) == (True, None, "running")
     assert [event.type for event in log] == ["run_started"]
     assert (await account_of(node, run_id)).cap_nusd == (await account_of(node, started.run_id)).cap_nusd
     worker = worker_of(node)
@@ -61,11 +62,11 @@ async def test_a_worker_that_stops_requeues_its_runs_except_one_that_is_paused(
     await worker.stop()
     rows = [await row_of(node, run_id) for run_id in ids]
     assert [row.status for row in rows] == ["paused", "running"]
-    assert [is_waiting(row, time.time()) for row in rows] == [False, True]
+    assert [is_waiting(row) for row in rows] == [False, True]
     await node.runner.pause(ids[1])
     assert (await row_of(node, ids[1])).status == "paused"
     assert await node.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
-    assert is_waiting(await row_of(node, ids[0]), time.time())
+    assert is_waiting(await row_of(node, ids[0]))
     assert (await node.log(ids[0]))[-1].type == "budget"
     # The caps of a waiting run can still change; if they do not, nothing is written.
     await node.runner.requeue(ids[0], deadline_s=77.0)
@@ -96,12 +97,12 @@ async def test_the_run_of_a_dead_worker_waits_and_that_of_a_dead_command_does_no
     for name, waits in (("worker@elsewhere:1:1", True), ("elsewhere:1:1", False)):
         dead = {"worker": name, "heartbeat_at": time.time() - 60}
         await node.database.write(partial(store.patch, run_id=run_id, columns=dead))
-        assert is_waiting(await row_of(node, run_id), time.time()) is waits
-        matches = await node.database.read(lambda c: store.unattended(c, 10))
+        assert is_waiting(await row_of(node, run_id)) is waits
+        matches = await node.database.read(lambda c: leases.unattended(c, 10))
         assert [row.id for row in matches] == ([run_id] if waits else [])
     recent = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
     await node.database.write(lambda c: store.patch(c, run_id, recent))
-    assert not is_waiting(await row_of(node, run_id), time.time())
+    assert not is_waiting(await row_of(node, run_id))
 
 
 @pytest.mark.parametrize("action", ["resume", "requeue", "get_or_start", "fork"])

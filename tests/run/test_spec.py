@@ -17,7 +17,7 @@ from pnyx.errors import UsageError
 from pnyx.run.spec import Spec
 from tests.support.processes import spec
 
-AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "warn_usd", "deadline_s")
+AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "key_day_usd", "warn_usd", "deadline_s")
 
 
 @pytest.mark.parametrize("name", AMOUNTS)

@@ -20,6 +20,7 @@ from pnyx.run.batch import Batch
 from pnyx.run.handle import RunHandle
 from pnyx.run.lease_keeper import POLL_S
 from pnyx.run.result import exit_code
+from pnyx.store import leases
 from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
@@ -215,7 +216,7 @@ async def test_a_process_whose_run_was_taken_over_can_write_nothing_more(
 ) -> None:
     node = make(Host(fixed_reply, pause=0.1))
     handle = await node.start(options={"rounds": 1})
-    await node.database.write(lambda c: store.take(c, handle.run_id, "other:1:1", "now", time.time()))
+    await node.database.write(lambda c: leases.take(c, handle.run_id, "other:1:1", "now"))
     with pytest.raises(Fenced, match="taken over"):
         await handle.result()
     before = await node.log(handle.run_id)

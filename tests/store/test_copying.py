@@ -14,10 +14,12 @@ from sqlalchemy import Connection, select
 
 from pnyx.errors import StoreError, UsageError
 from pnyx.reliability.feedback import JudgedRun
-from pnyx.store import Database, holds, keys, outcomes
+from pnyx.store import Database, holds, keys, outcomes, shares
 from pnyx.store import runs as store
 from pnyx.store.contents import add_contents
 from pnyx.store.copying import TABLES, backup, restore
+from pnyx.store.cost_sums import sum_up
+from pnyx.store.labels import LabelChange, change_labels
 from pnyx.store.schema import events, runs
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -45,17 +47,22 @@ def hold_and_estimate(connection: Connection, run_id: str) -> None:
 
 
 async def filled(url: str) -> Node:
-    """Return a node with two finished runs, one outcome, key, hold, estimate and content of a file."""
+    """Return a node with two finished runs, one outcome, key, link, hold, estimate and content of a file."""
     node = Node(await Database.open(url), Host(fixed_reply))
     for question in ("Should we? Ça va, 日本?", "And then?"):
         result = await (await node.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
     await node.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
+    await node.database.write(
+        lambda c: shares.add(c, "a" * 12, result.run_id, "0" * 64, "2026-01-01T00:00:00.000Z", "2027-01-01")
+    )
     await node.database.write(lambda c: hold_and_estimate(c, result.run_id))
     await node.database.write(lambda c: add_contents(c, {"0" * 64: "1| a file"}))
     judged = JudgedRun("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
     await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
     )
+    await node.database.write(lambda c: change_labels(c, result.run_id, LabelChange(title="T", add=["a"])))
+    await node.database.write(lambda c: sum_up(c, "9999-01-01"))
     return node
 
 
@@ -76,12 +83,15 @@ async def test_a_restored_backup_equals_the_database(
     await node.runner.close()
 
 
-async def test_a_restore_leaves_the_keys_of_the_server_out(tmp_path: Path) -> None:
+async def test_a_restore_leaves_the_keys_and_links_of_the_server_out(tmp_path: Path) -> None:
     node = await filled(str(tmp_path / "here.db"))
     await backup(node.database, tmp_path / "all.pnyx")
     restored = await Database.open(tmp_path / "restored.db")
     assert (await restore(restored, tmp_path / "all.pnyx"))["keys"] == 0
-    assert {name for name, rows in (await restored.read(everything)).items() if not rows} == {"keys"}
+    assert {name for name, rows in (await restored.read(everything)).items() if not rows} == {
+        "keys",
+        "shares",
+    }
     await restored.close()
     await node.runner.close()
 

@@ -1,19 +1,24 @@
-"""Costs of calls summed from events: alike on both databases, and equal to the usage of the results."""
+"""Costs of calls, summed as their events are written: on both databases, and as the results say."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
-from pnyx.core.events import CallFinished
+from pnyx.core.events import to_json
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call
 from pnyx.run.result import Result
 from pnyx.store import Database
+from pnyx.store import runs as store
 from pnyx.store.costs import CallCosts, call_costs
+from tests.store.conftest import migrate, open_empty
 from tests.support.panels import Host, seats
 from tests.support.processes import Node, fixed_reply
 
@@ -54,8 +59,8 @@ async def test_the_sums_equal_the_usage_of_the_results(database_url: str) -> Non
         assert totals(found, first.run_id) == usage(first)
         assert totals(found, second.run_id) == usage(second)
         assert usage(first)["cost_usd"] > 0
-        lost = [one for one in found if one.model == "h:small" and not one.calls]
-        assert all(one.cost_usd > 0 == one.output_tokens for one in lost)
+        lost = [one for one in found if one.model == "h:small"]
+        assert all(one.calls and one.cost_usd > 0 == one.output_tokens for one in lost)
         assert len(lost) == 2
         assert {(one.run_id, one.owner) for one in found} == {
             (first.run_id, "local"),
@@ -110,15 +115,37 @@ async def test_replies_that_the_database_cannot_read_as_json_are_counted(
         assert totals(await costs(node.database), fork.run_id)["cost_usd"] == 0
 
 
-async def test_events_that_are_not_valid_json_are_counted(database_url: str) -> None:
-    """Such events were stored while tool arguments could hold infinite numbers."""
-    async with open_node(database_url, fixed_reply) as node:
-        result = await (await node.start(options={"rounds": 1})).result()
-        set_body = "UPDATE events SET body = replace(body, :none, :calls) WHERE type = 'call_finished'"
-        none = '"tool_calls": []'
-        calls = '"tool_calls": [{"id": "c", "name": "f", "arguments": {"a": NaN, "b": -Infinity}}]'
-        await node.database.write(
-            lambda c: c.execute(text(set_body), {"none": none, "calls": calls}).rowcount
-        )
-        assert any(e.tool_calls for e in await node.log(result.run_id) if isinstance(e, CallFinished))
-        assert totals(await costs(node.database), result.run_id) == usage(result)
+@pytest.mark.parametrize("tool_calls", ["[]", '[{"id": "c", "arguments": {"a": NaN, "b": -Infinity}}]'])
+async def test_a_database_of_an_earlier_version_has_the_same_costs(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool_calls: str
+) -> None:
+    """Events that are not valid JSON were stored while tool arguments could hold infinite numbers."""
+    async with open_node(sqlite_url, flaky) as node:
+        result = await (await node.start(options={"rounds": 2}, owner="phone")).result()
+        fork = await (await node.runner.resume(result.run_id, fork=True)).result()
+        expected = await costs(node.database)
+        runs = [await node.database.read(partial(store.find, prefix=one.run_id)) for one in (result, fork)]
+        logs = [await node.log(row.id) for row in runs]
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0010")
+        for row, log in zip(runs, logs, strict=True):
+            values = {"id": row.id, "owner": row.owner, "spec": json.dumps(row.spec)}
+            connection.execute(text(OLD_RUN), values)
+            for event in log:
+                body = json.dumps(to_json(event)).replace('"tool_calls": []', f'"tool_calls": {tool_calls}')
+                row_of = {"run": row.id, "seq": event.seq, "type": event.type, "body": body}
+                connection.execute(text("INSERT INTO events VALUES (:run, :seq, :type, :body)"), row_of)
+
+    database = await open_empty(f"sqlite:///{tmp_path / 'old.db'}", monkeypatch)
+    await database._backend.write([fill], repeatable=True)
+    await database.close()
+    migrated = await Database.open(f"sqlite:///{tmp_path / 'old.db'}")
+    assert sorted(await costs(migrated), key=str) == sorted(expected, key=str)
+    await migrated.close()
+
+
+OLD_RUN = """
+    INSERT INTO runs (id, owner, epoch, seq, status, created_at, updated_at, protocol, question, spec)
+    VALUES (:id, :owner, 1, 1, 'paused', '2026', '2026', 'consensus', 'Why?', :spec)
+"""

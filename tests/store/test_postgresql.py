@@ -146,7 +146,7 @@ async def test_urls_of_common_hosts_open_the_database_and_the_queue(
     assert options == (("my runs", "9s") if "options" in query else ("", "0"))
     await database.close()
     queue = await Queue.open(url)
-    await queue.defer("r1")
+    await queue.defer("r1", "me")
     assert await queue.queued_runs() == {"r1": True}
     await queue.close()
 

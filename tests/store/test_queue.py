@@ -32,7 +32,7 @@ async def test_several_processes_create_one_queue_in_a_schema_of_its_own(postgre
 
 async def test_a_job_is_queued_once_fetched_once_and_put_back(postgres_url: str) -> None:
     one, other = await open_queues(postgres_url, 2)
-    await asyncio.gather(*(queue.defer("r1") for queue in (one, other, one)))
+    await asyncio.gather(*(queue.defer("r1", "me") for queue in (one, other, one)))
     assert await one.queued_runs() == {"r1": True}
     job = await one.fetch()
     assert isinstance(job, Job)
@@ -61,10 +61,10 @@ async def test_jobs_of_a_silent_process_are_put_back_even_if_another_job_waits_f
     postgres_url: str,
 ) -> None:
     silent, other = await open_queues(postgres_url, 2)
-    await silent.defer("r1")
-    await silent.defer("r2")
+    await silent.defer("r1", "me")
+    await silent.defer("r2", "me")
     assert [(await silent.fetch()) is not None for _ in range(2)] == [True, True]
-    await other.defer("r2")
+    await other.defer("r2", "me")
     await other.beat(60)
     assert await other.queued_runs() == {"r1": False, "r2": True}
     await asyncio.sleep(0.5)

@@ -20,7 +20,7 @@ from pnyx.run.limits import Deadline, Gate, Limits, now
 from pnyx.run.performer import Performer
 from pnyx.run.result import Summary
 from pnyx.run.spec import Spec
-from pnyx.store import Database
+from pnyx.store import Database, leases
 from pnyx.store import runs as store
 
 PRICE = Price(1.0, 4.0)
@@ -96,7 +96,7 @@ async def performer(
     if not await database.read(lambda c: store.listing(c, limit=1000)):
         row = store.RunRow.new(run_id, spec.owner, now(), spec.protocol, spec.question, spec.to_json())
         await database.write(lambda c: store.create(c, row))
-    epoch = await database.write(lambda c: store.take(c, run_id, "test", now(), 0.0))
+    epoch = await database.write(lambda c: leases.take(c, run_id, "test", now()))
     await database.write(lambda c: budget.open(c, now()))
     summary = Summary()
 

@@ -13,12 +13,13 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
-from pnyx.interfaces.cli.actions.serve import listen
 from pnyx.interfaces.http.app import open_app
+from pnyx.interfaces.http.listening import listen, server_config
 from pnyx.interfaces.keys import Keys, hash_key
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.service import RunService
 from pnyx.run.runner import Runner
+from pnyx.telemetry.log import JsonLog
 
 __all__ = ["SERVER_KEY", "ServerHandle", "events_of", "open_server"]
 
@@ -54,14 +55,17 @@ class ServerHandle:
 
 @asynccontextmanager
 async def open_server(
-    wrap: Callable[[Any], Any] = lambda app: app, **serve: Any
+    wrap: Callable[[Any], Any] = lambda app: app, log: JsonLog | None = None, **serve: Any
 ) -> AsyncIterator[ServerHandle]:
-    """Open a server with the current settings. serve: values of its table `[serve]`. wrap: around its app."""
+    """Open a server with the current settings. serve: values of its table `[serve]`. wrap: around its app.
+
+    log: of its runs and requests.
+    """
     opened: asyncio.Future[ServerHandle] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
     async def hold() -> None:
-        async with _open_server(serve, wrap) as server:
+        async with _open_server(serve, wrap, log) as server:
             opened.set_result(server)
             await over.wait()
 
@@ -78,17 +82,16 @@ async def open_server(
 
 
 @asynccontextmanager
-async def _open_server(serve: dict[str, Any], wrap: Callable[[Any], Any]) -> AsyncIterator[ServerHandle]:
+async def _open_server(
+    serve: dict[str, Any], wrap: Callable[[Any], Any], log: JsonLog | None
+) -> AsyncIterator[ServerHandle]:
     settings = open_settings({"serve": {**serve, "port": 0}})
     async with (
-        RunService.open(settings) as service,
+        RunService.open(settings, log=log) as service,
         open_app(service, Keys(service, SERVER_KEY).owner) as app,
     ):
         assert isinstance(app.inner, FastAPI)
-        config = uvicorn.Config(
-            wrap(app), http="h11", ws="none", lifespan="off", log_config=None, access_log=False
-        )
-        server = _Quiet(config)
+        server = _Quiet(server_config(wrap(app), settings.serve, graceful_s=9))
         with listen(settings) as listener:
             task = asyncio.create_task(server.serve(sockets=[listener]))
             try:

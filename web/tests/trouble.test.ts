@@ -27,6 +27,11 @@ test("no error shows a command", () => {
   }
 });
 
+test("a refusal of the server is in sentences; names stay as they are", () => {
+  assert.equal(errorWords("link_ended", "this link has expired; ask for a new one"), "This link has expired. Ask for a new one.");
+  assert.equal(errorWords("bad_request", "lab:alpha is missing"), "lab:alpha is missing.");
+});
+
 test("a reason that several seats share is said once", () => {
   const dropped = ["A", "B", "C"].map((seat) => ({ seat, model: "lab:x", reason: seat === "C" ? "no such model" : "refused" }));
   assert.deepEqual(outages(dropped).map((one) => [one.reason, one.seats.length]), [["refused.", 2], ["no such model.", 1]]);

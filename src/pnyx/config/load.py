@@ -11,21 +11,21 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
-from ..core.protocol import Protocol
+from ..core.protocol import Option, Protocol
 from ..errors import ConfigError, UsageError
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
-from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, origin, read, to_tables
-from .paths import config_dir, data_dir, expand_path, models_dir
+from .file_layers import absolute, read_files
+from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, origin, to_tables
+from .paths import data_dir, models_dir
 from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, nearest, table_at
-from .trust import PROJECT_FILE, is_allowed, restricted_part
 
 __all__ = [
     "Settings",
@@ -42,10 +42,6 @@ __all__ = [
 Check = Callable[[Settings], Iterable[str]]
 Locations = Callable[[], Mapping[str, str]]
 DATABASE: Key = ("storage", "url")
-RENAMED: Mapping[Key, Key] = {
-    ("tools", "code_execution", "timeout"): ("tools", "code_execution", "timeout_s"),
-}
-"""Names of keys that other programs use -> ours."""
 MASK = "[redacted]"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
 """Variables that are not settings: the settings file itself, and the folder of downloaded models."""
@@ -77,13 +73,13 @@ def load(
     cwd: Path | None = None,
     overrides: Mapping[str, Any] = {},
     protocol_names: Collection[str] | None = None,
-    options_of: Callable[[str], Iterable[str]] = lambda protocol: (),
+    options_of: Callable[[str], Mapping[str, Option]] = lambda protocol: {},
     checks: Iterable[Check] = (),
 ) -> Settings:
     """Load the settings. overrides: the flags, nested like the file; None means "not set".
 
     protocol_names: names of tables besides the known sections; None: the installed protocols.
-    options_of: returns a protocol's options, for suggestions; called only if a key is unknown.
+    options_of: returns a protocol's options; called only if a key is unknown, or may need trust.
     checks: functions that return problems of otherwise valid settings; they receive only the valid tables.
     Raises `ConfigError` with every problem, one per line.
     """
@@ -92,12 +88,23 @@ def load(
         protocol_names = installed(PROTOCOLS)
     names = tuple(protocol_names)
     problems: list[str] = []
-    layers = list(_files(env, cwd, problems))
+    others: list[str] = []
+    environment = _environment(env, cwd, names, others)
+
+    def usual(protocol: str, option: str) -> Any:
+        options = options_of(protocol) if protocol in names else None
+        if options and option in options:
+            return options[option].default
+        # An unknown name is refused as such.
+        return None if options == {} else inf
+
+    layers = list(read_files(env, cwd, environment, usual, problems, others))
     # Checks would report references to parts of a file that is not loaded.
     checks = () if problems else checks
-    layers.append(_environment(env, cwd, names, problems))
+    problems += others
+    layers.append(environment)
     try:
-        layers.append(_absolute(flatten(overrides, "flags"), cwd))
+        layers.append(absolute(flatten(overrides, "flags"), cwd))
     except ConfigError as exc:
         problems.append(str(exc))
     tree = merge(layers)
@@ -134,59 +141,6 @@ def _valid_part(known: Mapping[str, Any], invalid: ValidationError) -> dict[str,
     return valid
 
 
-def _files(env: Mapping[str, str], cwd: Path, problems: list[str]) -> Iterator[Layer]:
-    """Yield the user file, then the file of $PNYX_CONFIG or the project file."""
-    user, named, project = config_dir(env) / "config.toml", env.get("PNYX_CONFIG"), cwd / PROJECT_FILE
-    found = [(user, str(user))] if os.path.lexists(user) else []
-    if named:
-        try:
-            found.append((cwd / expand_path(named), named))
-        except ValueError as exc:
-            problems.append(f"$PNYX_CONFIG {exc}")
-    elif os.path.lexists(project):
-        found.append((project, PROJECT_FILE))
-    for path, shown in found:
-        try:
-            if path == project and not path.is_file():
-                raise ConfigError(f"{PROJECT_FILE} is not a file that can be read")
-            layer = read(path, shown)
-            if path == project and not named:
-                layer = _trusted_part(layer, cwd, env, problems)
-            yield _absolute(_renamed(layer), path.parent)
-        except ConfigError as exc:
-            problems.append(str(exc))
-
-
-def _trusted_part(layer: Layer, folder: Path, env: Mapping[str, str], problems: list[str]) -> Layer:
-    needs_trust = restricted_part(layer)
-    if is_allowed(folder, needs_trust, env):
-        return layer
-    what = sorted(map(dotted, needs_trust))
-    shown = ", ".join(what[:5]) + (f" and {len(what) - 5} more" if len(what) > 5 else "")
-    problems.append(
-        f"{PROJECT_FILE} sets {shown}, which a project may do only in a folder you trust: "
-        "read the file, then run `pnyx trust`"
-    )
-    return {key: value for key, value in layer.items() if key not in needs_trust}
-
-
-def _renamed(layer: Layer) -> Layer:
-    """Return the layer with other names of keys replaced by their own; a key that is set counts."""
-    known = {RENAMED.get(key, key): value for key, value in layer.items() if key in RENAMED}
-    return known | {key: value for key, value in layer.items() if key not in RENAMED}
-
-
-def _absolute(layer: Layer, folder: Path) -> Layer:
-    """Make a bare path in storage.url absolute: it starts in the folder of the file that sets it."""
-    url = layer.get(("storage", "url"))
-    if url and isinstance(url.value, str) and url.value and "://" not in url.value:
-        # An impossible path stays as it is; the schema refuses it.
-        with suppress(ValueError):
-            path = folder / expand_path(url.value)
-            layer[("storage", "url")] = Value(str(path.absolute()), url.origin)
-    return layer
-
-
 def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], problems: list[str]) -> Layer:
     known = variables()
     protocols = {f"PNYX_{re.sub('[^A-Z0-9]', '_', name.upper())}_": name for name in names}
@@ -210,7 +164,7 @@ def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], prob
         models_dir(env)
     except ConfigError as exc:
         problems.append(str(exc))
-    return _absolute(layer, cwd)
+    return absolute(layer, cwd)
 
 
 def _literal(text: str) -> Any:

@@ -6,11 +6,9 @@ providers and the home folder of a `~`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -27,15 +25,16 @@ from ..core.thinking import Effort
 from ..errors import ConfigError, NotFound
 from ..plugins import PROVIDERS
 from ..plugins import names as installed
+from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
-from .panel_settings import RESTRICTED_KEYS, PanelName, PanelSettings, SavedPanel
+from .panel_settings import PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
 from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
 from .table import Table
+from .telemetry_settings import TelemetrySettings
 
 __all__ = [
     "OWN",
-    "RESTRICTED",
     "SECTIONS",
     "TABLES",
     "BudgetSettings",
@@ -51,9 +50,9 @@ __all__ = [
     "ServeSettings",
     "Settings",
     "StorageSettings",
+    "TelemetrySettings",
     "ToolsSettings",
     "WorkerSettings",
-    "is_restricted",
     "nearest",
     "table_at",
 ]
@@ -73,19 +72,6 @@ Language = Annotated[str, AfterValidator(language_tag)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-def _plain_url(base_url: str | None) -> str | None:
-    if base_url is None:
-        return None
-    try:
-        url = urlsplit(base_url)
-        fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
-    except ValueError:
-        fine = False
-    if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-        raise ValueError("must be an http or https address, without user, password, query or fragment")
-    return base_url
-
-
 def _known_database(url: str) -> str:
     parse_database_url(url)
     return url
@@ -94,9 +80,6 @@ def _known_database(url: str) -> str:
 def _path(path: str) -> str:
     expand_path(path)
     return path
-
-
-BaseUrl = Annotated[str | None, AfterValidator(_plain_url)]
 
 
 class ProviderSettings(Table):
@@ -108,7 +91,7 @@ class ProviderSettings(Table):
     """
 
     kind: str
-    base_url: BaseUrl = None
+    base_url: HostUrl = None
     api_key_env: Variable | None = None
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None
@@ -303,6 +286,7 @@ class Settings(Table):
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
     worker: WorkerSettings = WorkerSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
@@ -356,6 +340,7 @@ TABLES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("serve",): ServeSettings,
     ("mcp",): McpSettings,
     ("worker",): WorkerSettings,
+    ("telemetry",): TelemetrySettings,
 }
 """The tables of a settings file; "*" is a name that the user chooses."""
 
@@ -369,14 +354,6 @@ def table_at(key: Sequence[str]) -> type[BaseModel] | None:
 
 
 SECTIONS = tuple(dict.fromkeys(table[0] for table in TABLES))
-RESTRICTED = frozenset(SECTIONS) - {"panel", "panels", "run"}
-"""Sections that a project file may set only in a trusted folder: all except the harmless ones."""
-
-
-def is_restricted(key: Sequence[str]) -> bool:
-    """Whether a project file may set the key only in a trusted folder."""
-    section, *rest = key
-    return section in RESTRICTED or (section == "panels" and not RESTRICTED_KEYS.isdisjoint(rest[1:2]))
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:

@@ -7,10 +7,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ..core.models import MOST
 from ..core.thinking import Effort
 from .table import Table
 
-__all__ = ["KeyLimits", "McpSettings", "ServeSettings", "ServedModel", "WorkerSettings"]
+__all__ = ["NO_LIMITS", "KeyLimits", "McpSettings", "ServeSettings", "ServedModel", "WorkerSettings"]
 
 
 class ServedModel(Table):
@@ -37,24 +38,37 @@ class KeyLimits(Table):
 
     aliases: names of `[serve.models]`. panels: names of saved panels. protocols: also those that an option of
     another names. models: of the seats and the judge, such as "openai:*". A listed alias or panel may be used
-    as it is saved, whatever the other lists say.
+    as it is saved, whatever the other lists say. runs_at_once: limit of its running runs. priority: its share
+    of the workers, which start that many of its runs for each one of a key of priority 1 while both wait.
+    requests_per_minute: limit of its requests to one server. day_usd: what its runs may cost in a day (UTC).
+    sessions: most of its sessions of MCP; None: as in `[mcp]`.
     """
 
     aliases: Patterns | None = None
     panels: Patterns | None = None
     protocols: Patterns | None = None
     models: Patterns | None = None
+    runs_at_once: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    priority: Annotated[float, Field(ge=0.01, le=100)] = 1.0
+    requests_per_minute: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    day_usd: Annotated[float, Field(gt=0, le=MOST)] | None = None
+    sessions: Annotated[int, Field(ge=1, le=100_000)] | None = None
+
+
+NO_LIMITS = KeyLimits()
 
 
 class ServeSettings(Table):
     """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
 
     hosts: allowed `Host` headers besides the names of this machine, with a port or without. origins: of pages
-    on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs. queue:
-    put runs into the queue of `pnyx worker` instead of running them in the server. grace_s: seconds that a
+    on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs.
+    wait_s: seconds for which a run waits for its turn while there are as many. queue: put runs into the queue
+    of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
     -> what they stand for. keys: the name of a key -> what it may use; a key without an entry may use all.
-    body_mb: limit of a request body, in MB.
+    body_mb: limit of a request body, in MB. connections: most open connections of clients. head_s: seconds in
+    which the head of a request must arrive. body_s: the same of its body, and more for a long one.
     """
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
@@ -62,10 +76,14 @@ class ServeSettings(Table):
     hosts: Annotated[tuple[str, ...], Field(strict=False)] = ()
     origins: Annotated[tuple[str, ...], Field(strict=False)] = ()
     runs: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    wait_s: Annotated[float, Field(ge=0, le=3600)] = 30.0
     queue: bool = False
     grace_s: Annotated[float, Field(ge=0, le=86_400)] = 10.0
     models: Mapping[str, ServedModel] = Field(default_factory=dict)
     body_mb: Annotated[float, Field(gt=0, le=1000)] = 16.0
+    connections: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
+    head_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
+    body_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     keys: Mapping[str, KeyLimits] = Field(default_factory=dict)
 
 
@@ -82,6 +100,9 @@ class McpSettings(Table):
 
 
 class WorkerSettings(Table):
-    """Settings of `pnyx worker`. concurrency: limit of running runs."""
+    """Settings of `pnyx worker`. concurrency: limit of running runs. tries: workers that may end, killed or
+    without power, while they carry out one run; then it is paused and no worker takes it any more.
+    """
 
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16
+    tries: Annotated[int, Field(ge=1, le=1000)] = 3

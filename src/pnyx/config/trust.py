@@ -1,4 +1,4 @@
-"""The folders whose project files may set restricted keys; see design/configuration.md."""
+"""The folders whose project files may set what needs trust; see design/configuration.md."""
 
 from __future__ import annotations
 
@@ -12,43 +12,42 @@ from typing import Any
 from ..errors import ConfigError
 from .layers import Layer, dotted, read
 from .paths import data_dir
+from .project_rules import can_need_trust
 from .replace_file import replace_file
-from .schema import is_restricted
 
-__all__ = ["PROJECT_FILE", "is_allowed", "is_trusted", "restricted_part", "trust"]
+__all__ = ["PROJECT_FILE", "trust", "untrusted"]
 
 PROJECT_FILE = "pnyx.toml"
 
 
 def trust(folder: Path, *, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Trust the current restricted keys of the folder's project file, and return them.
+    """Trust what the folder's project file sets now. Returns its keys that can need trust.
 
     Raises `ConfigError` if the file, or the list of trusted folders, cannot be read or written.
     """
-    layer = restricted_part(read(folder / PROJECT_FILE, PROJECT_FILE))
+    layer = read(folder / PROJECT_FILE, PROJECT_FILE)
     store = _store(env)
-    _write(store, _read(store) | {str(folder.resolve()): _digest(layer)})
-    return tuple(sorted(map(dotted, layer)))
+    _write(store, _read(store) | {str(folder.resolve()): _digests(layer)})
+    return tuple(sorted(dotted(key) for key in layer if can_need_trust(key)))
 
 
-def is_trusted(folder: Path, *, env: Mapping[str, str] = os.environ) -> bool:
-    """Whether the folder's project file may be used in full in its current form. Raises like `trust`."""
-    return is_allowed(folder, restricted_part(read(folder / PROJECT_FILE, PROJECT_FILE)), env)
+def untrusted(folder: Path, layer: Layer, env: Mapping[str, str]) -> Layer:
+    """Return the keys of `layer` that were not trusted in this folder with their present values."""
+    if not layer:
+        return {}
+    trusted = _read(_store(env)).get(str(folder.resolve()))
+    # Versions before kept one digest of all; such a folder is trusted anew.
+    known = trusted if isinstance(trusted, dict) else {}
+    digests = _digests(layer)
+    return {key: value for key, value in layer.items() if known.get(dotted(key)) != digests[dotted(key)]}
 
 
-def restricted_part(layer: Layer) -> Layer:
-    """Return the keys of a project file that need trust."""
-    return {key: value for key, value in layer.items() if is_restricted(key)}
-
-
-def is_allowed(folder: Path, layer: Layer, env: Mapping[str, str]) -> bool:
-    """Whether exactly these restricted keys and values were trusted in this folder."""
-    return not layer or _read(_store(env)).get(str(folder.resolve())) == _digest(layer)
-
-
-def _digest(layer: Layer) -> str:
-    values = sorted([key, json.dumps(g.value, sort_keys=True, default=str)] for key, g in layer.items())
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+def _digests(layer: Layer) -> dict[str, str]:
+    """Return key -> SHA-256 of its value."""
+    texts = {
+        dotted(key): json.dumps(given.value, sort_keys=True, default=str) for key, given in layer.items()
+    }
+    return {key: hashlib.sha256(text.encode()).hexdigest() for key, text in texts.items()}
 
 
 def _store(env: Mapping[str, str]) -> Path:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .thinking import Effort
 
 __all__ = [
     "MOST",
+    "NOBODY",
     "NUSD",
     "REVISION",
     "WRITE",
+    "Payer",
     "Price",
     "Seat",
     "Usage",
@@ -187,3 +189,21 @@ def strengths(seats: Sequence[Seat]) -> dict[str, float]:
         known = next((xs for xs in (prices, sizes) if all(x > 0 for x in xs)), [1.0] * len(seats))
         weights = [math.log1p(x) for x in known]
     return {seat.label: weight / sum(weights) for seat, weight in zip(seats, weights, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """What the costs of a run are reported under.
+
+    owner: name of the server's key that started the run, or "local". panel: the saved panel that the request
+    named, "" for none. models: seat label -> model.
+    """
+
+    owner: str
+    protocol: str
+    panel: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
+
+
+NOBODY = Payer("", "")
+"""The payer of a run whose calls are not reported."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeAlias
@@ -12,7 +11,7 @@ from ..core.decision import FINAL
 from ..core.events import Event, RunFinished
 from ..errors import Diverged, Full, StoreError
 from ..run.broadcast import TextWanted
-from ..run.lease import is_alive, is_waiting
+from ..run.lease import is_held, is_waiting
 from ..run.limits import now
 from ..run.result import Result
 from .service import RunService
@@ -49,7 +48,7 @@ async def follow(service: RunService, run_id: str, after: int = 0, tokens: TextW
             yield event
         if row.status in FINAL or service.draining:
             return
-        if not (is_waiting(row, time.time()) or is_alive(row.worker, row.heartbeat_at, time.time())):
+        if not (is_waiting(row) or is_held(row)):
             record = await service.read(run_id)
             yield RunFinished(run_id=run_id, time=now(), status="paused", result=record.document)
             return

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from ..core.regex import regex
 from ..errors import UsageError
+from ..run.spec import LOCAL
 
 if TYPE_CHECKING:
     from .run_records import RunRecords
 
-__all__ = ["LOCAL", "Keys", "check_name", "hash_key", "new_key"]
+__all__ = ["LOCAL", "Keys", "check_name", "hash_key", "is_reserved", "new_key"]
 
-LOCAL = "local"
-"""Owner of runs from the command line, and of requests with the server's temporary key."""
 FRESH_S = 2.0
 """Seconds for which the key hashes are cached: a revoked key is refused after that."""
 _NAME = regex(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -43,6 +42,11 @@ def check_name(name: str) -> str:
             f"{' or '.join(_RESERVED)}; not {name[:80]!r}"
         )
     return name
+
+
+def is_reserved(name: str) -> bool:
+    """Whether an owner of runs has no key in the database: the command line, or an evaluation."""
+    return name in _RESERVED
 
 
 class Keys:

@@ -37,11 +37,23 @@ from ..run.resolve import Amount, check_arguments, resolve
 from ..run.responses import Response
 from ..run.result import Result
 from ..run.runner import Runner
+from ..store.labels import LabelChange
 from .open_settings import open_settings
 from .run_records import RunRecords
 from .service import RunService
 
-__all__ = ["aggregate", "ask", "ask_sync", "deliberate", "feedback", "open_runner", "resume", "stream"]
+__all__ = [
+    "aggregate",
+    "ask",
+    "ask_sync",
+    "delete",
+    "deliberate",
+    "feedback",
+    "open_runner",
+    "resume",
+    "stream",
+    "tag",
+]
 
 FileArgument: TypeAlias = "str | os.PathLike[str] | bytes | Mapping[str, Any] | File"
 """A path, the bytes of a file, or a mapping of the fields of `Source`."""
@@ -186,6 +198,34 @@ async def feedback(
         await record(service)
 
 
+async def tag(
+    run_id: str,
+    *tags: str,
+    remove: Sequence[str] = (),
+    title: str | None = None,
+    pinned: bool | None = None,
+    settings: Settings | None = None,
+    runner: Runner | None = None,
+) -> None:
+    """Give a run tags or a title, or pin it; None leaves a label as it is, and "" removes the title.
+
+    Lists show the title in place of the question. remove: tags to remove. Raises `NotFound`, `UsageError`.
+    """
+    change = _label_call(run_id, tags=tags, remove=remove, title=title, pinned=pinned)
+    async with _open_service(settings=settings, runner=runner) as service:
+        await change(service)
+
+
+async def delete(run_id: str, *, settings: Settings | None = None, runner: Runner | None = None) -> None:
+    """Delete a run for good: its question, answer and events. What it cost and what it taught stays.
+
+    Raises `NotFound`, and `Running` for a run that is under way: cancel it first.
+    """
+    remove = _delete_call(run_id)
+    async with _open_service(settings=settings, runner=runner) as service:
+        await remove(service)
+
+
 @asynccontextmanager
 async def open_runner(
     settings: Settings | None = None, *, providers: Mapping[str, AnyProvider] | None = None
@@ -317,3 +357,18 @@ def _feedback_call(
 ) -> Callable[[RunRecords], Awaitable[object]]:
     """Check the arguments of `feedback`, and bind them to `RunRecords.feedback`."""
     return partial(RunRecords.feedback, prefix=run_id, verdict=result, truth=answer)
+
+
+@check_arguments
+def _label_call(
+    run_id: str, *, tags: tuple[str, ...], remove: Sequence[str], title: str | None, pinned: bool | None
+) -> Callable[[RunRecords], Awaitable[object]]:
+    """Check the arguments of `tag`, and bind them to `RunRecords.label`."""
+    change = LabelChange(title=title, add=tags, remove=remove, pinned=pinned)
+    return partial(RunRecords.label, prefix=run_id, change=change)
+
+
+@check_arguments
+def _delete_call(run_id: str) -> Callable[[RunRecords], Awaitable[object]]:
+    """Check the argument of `delete`, and bind it to `RunRecords.delete`."""
+    return partial(RunRecords.delete, prefix=run_id)

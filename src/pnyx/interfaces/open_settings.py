@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import protocols
 from ..config.layers import dotted
 from ..config.load import load, phase_problems, protocol_problems
 from ..config.schema import Settings
+from ..core.protocol import Option
 from ..errors import PnyxError, UsageError
 from ..providers.catalogue import Catalogue, parse_seats
 from ..providers.installed import problems
@@ -28,12 +29,12 @@ def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> 
     return load(overrides=overrides, options_of=_options_of, checks=checks)
 
 
-def _options_of(protocol: str) -> Iterable[str]:
+def _options_of(protocol: str) -> Mapping[str, Option]:
     try:
         return protocols.get(protocol).options
     except PnyxError:
         # A run with this protocol reports why it does not load.
-        return ()
+        return {}
 
 
 def _options(settings: Settings) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .. import protocols
 from ..config.schema import Settings
-from ..config.server_settings import KeyLimits
+from ..config.server_settings import NO_LIMITS, KeyLimits
 from ..errors import ConfigError, Forbidden, PnyxError, UsageError
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..run.spec import Spec
 
 __all__ = ["Permissions", "limit_problems", "limits_without_key"]
-
-EVERYTHING = KeyLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Permissions:
 
     @cached_property
     def _limits(self) -> KeyLimits:
-        return self.settings.serve.keys.get(self.owner, EVERYTHING)
+        return self.settings.serve.keys.get(self.owner, NO_LIMITS)
 
     def check(self, spec: Spec, alias: str | None = None, panel: str | None = None) -> None:
         """Raise `Forbidden` for a run that the key may not start.

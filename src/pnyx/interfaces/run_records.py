@@ -15,13 +15,20 @@ from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.owners import LEARNER, OWNER
 from ..run.expectation import kind_of
+from ..run.lease import is_active
 from ..run.limits import now
 from ..run.spec import Spec
-from ..store import Database, copying, holds, keys, ledger, outcomes
+from ..store import Database, copying, holds, keys, ledger, outcomes, shares
 from ..store import runs as store
 from ..store.conversations import begin_conversation
+from ..store.cost_sums import CostSum, cost_sums
 from ..store.costs import CallCosts, call_costs
-from .views.records import Record, SearchResults, read_run, read_runs, read_turns, search_runs
+from ..store.deletion import delete_run
+from ..store.labels import LabelChange, change_labels
+from .keys import hash_key
+from .shares import DEFAULT_S, expiry, new_token
+from .views.queue import QueueState, read_queue
+from .views.records import Record, SearchResults, read_run, read_runs, read_summary, read_turns, search_runs
 
 if TYPE_CHECKING:
     from ..reliability.feedback import JudgedRun
@@ -72,6 +79,14 @@ class RunRecords:
         """A run with all its events. Raises `NotFound`."""
         return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
 
+    async def queue_state(self) -> QueueState:
+        """What waits for workers, what they run, and what is held back; of every owner."""
+        return await self._database.read(read_queue)
+
+    async def summary(self, prefix: str, owner: str | None = None) -> Record:
+        """A run without its events, as lists have it. Raises `NotFound`."""
+        return await self._database.read(partial(read_summary, prefix=prefix, owner=owner))
+
     async def list_runs(
         self,
         status: str | None = None,
@@ -79,10 +94,20 @@ class RunRecords:
         *,
         owner: str | None = None,
         without: str | None = None,
+        tag: str | None = None,
+        pinned: bool = False,
+        protocol: str | None = None,
+        since: str = "",
+        after: tuple[str, str] | None = None,
     ) -> list[Record]:
-        """Runs, newest first, without their events. without: an owner whose runs are left out."""
-        work = partial(read_runs, status=status, limit=limit, owner=owner, except_owner=without)
-        return await self._database.read(work)
+        """Runs, newest first, without their events. without: an owner whose runs are left out.
+
+        tag, pinned: only runs with these labels. since: only those from this time or day on. after: as in
+        `run_rows`.
+        """
+        work = partial(read_runs, status=status, limit=limit, after=after, tag=tag, pinned=pinned)
+        work = partial(work, protocol=protocol, since=since)
+        return await self._database.read(partial(work, owner=owner, except_owner=without))
 
     async def run_rows(
         self, owner: str, limit: int, *, prefix: str = "", after: tuple[str, str] | None = None
@@ -111,6 +136,24 @@ class RunRecords:
     async def begin_conversation(self, run_id: str) -> str:
         """Make a run the first turn of a conversation, and return the id of the conversation."""
         return await self._database.write(partial(begin_conversation, run_id=run_id))
+
+    async def label(self, prefix: str, change: LabelChange, owner: str | None = None) -> store.RunRow:
+        """Change the title, the tags or the pin of a run, and return it. Raises `NotFound`, `UsageError`."""
+
+        def work(connection: Connection) -> store.RunRow:
+            row = store.find(connection, prefix, owner)
+            change_labels(connection, row.id, change)
+            return row
+
+        return await self._database.write(work)
+
+    async def delete(self, prefix: str, owner: str | None = None) -> store.RunRow:
+        """Delete a run for good, and return the row that it had. Its costs and its outcome stay.
+
+        Raises `NotFound`; `Running` if a process runs it or a worker will.
+        """
+        work = partial(delete_run, prefix=prefix, owner=owner, is_active=is_active)
+        return await self._database.write(work)
 
     async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""
@@ -161,9 +204,13 @@ class RunRecords:
 
         await self._database.write(record)
 
-    async def spending(self, since: str) -> list[CallCosts]:
-        """The cost of calls since a day, "YYYY-MM-DD"; "" for all days."""
-        return await self._database.read(partial(call_costs, since=since))
+    async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
+        """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
+        return await self._database.read(partial(cost_sums, since=since, owner=owner))
+
+    async def run_spending(self, since: str, owner: str | None = None) -> list[CallCosts]:
+        """The same by run: a row for each run, day and model."""
+        return await self._database.read(partial(call_costs, since=since, owner=owner))
 
     async def cost_factor(self, spec: Spec) -> float | None:
         """The cost of earlier runs as a share of what was expected of them; None without any.
@@ -192,6 +239,49 @@ class RunRecords:
         """Revoke a server key. Raises `NotFound`."""
         await self._database.write(partial(keys.remove, name=name))
 
+    async def share(
+        self, prefix: str, expires_s: float = DEFAULT_S, owner: str | None = None
+    ) -> tuple[str, shares.ShareRow]:
+        """Make a link to a run, valid for `expires_s` seconds. Return its token and its row.
+
+        Raises `NotFound`, and `UsageError` for a longer time than a link may be valid.
+        """
+        id, token = new_token()
+        until = expiry(expires_s)
+
+        def add(connection: Connection) -> shares.ShareRow:
+            row = store.find(connection, prefix, owner)
+            shares.add(connection, id, row.id, hash_key(token), now(), until)
+            found = shares.find(connection, id)
+            assert found is not None, "it was stored just now"
+            return found
+
+        return token, await self._database.write(add)
+
+    async def list_shares(self, prefix: str = "", owner: str | None = None) -> list[shares.ShareRow]:
+        """The links to a run, newest first; without `prefix`, to all runs. Raises `NotFound`."""
+
+        def read(connection: Connection) -> list[shares.ShareRow]:
+            run_id = store.find(connection, prefix, owner).id if prefix else None
+            return shares.listing(connection, run_id, owner)
+
+        return await self._database.read(read)
+
+    async def revoke_shares(self, prefix: str, owner: str | None = None, link: str = "") -> list[str]:
+        """Revoke the links to a run, or only those whose ids start with `link`. Return their ids.
+
+        Raises `NotFound`.
+        """
+
+        def revoke(connection: Connection) -> list[str]:
+            return list(shares.revoke(connection, store.find(connection, prefix, owner).id, now(), link))
+
+        return await self._database.write(revoke)
+
+    async def find_share(self, id: str) -> shares.ShareRow | None:
+        """The link with this id, or None."""
+        return await self._database.read(partial(shares.find, id=id))
+
     async def backup(self, file: Path) -> Mapping[str, int]:
         """Copy the database to the new file `file`. Return the rows by table. Raises `UsageError`."""
         return await copying.backup(self._database, file)
@@ -199,7 +289,7 @@ class RunRecords:
     async def restore(self, file: Path, *, with_keys: bool = False) -> Mapping[str, int]:
         """Load a backup into this database, which must be empty. Return the rows by table.
 
-        with_keys: put the server's API keys of the backup in force too.
+        with_keys: put the server's API keys and the links to runs of the backup in force too.
 
         Raises `UsageError`.
         """

@@ -13,6 +13,7 @@ from ..core.files import Source
 from ..errors import UsageError
 from ..run.client_tools import MOST as MOST_TOOLS
 from ..run.request import OPTIONS, Kind, RequestOption, RunRequest
+from .bounds import DATA, NAME, Document
 from .json_body import Amount, Body, whole
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ResultBody",
     "ResumeOptions",
     "RunBody",
+    "StoredRun",
     "with_options",
 ]
 
@@ -33,7 +35,6 @@ MOST_FILES = 10_000
 LONGEST = 1 << 20
 """Most characters of the context."""
 DEFAULTS = {f.name: f.default for f in fields(RunRequest)}
-Scalar = str | int | float | bool | None
 _EMPTY: Mapping[Kind, Callable[[], Any]] = {
     Kind.TEXTS: tuple,
     Kind.TEXT_BY_NAME: dict,
@@ -49,9 +50,9 @@ class FileBody(Body):
 
     name: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     """What seats cite it by, such as notes.md."""
-    content: str | None = None
+    content: Annotated[str, Field(max_length=DATA)] | None = None
     """Its text."""
-    data_base64: str | None = None
+    data_base64: Annotated[str, Field(max_length=DATA)] | None = None
     """Its bytes in Base64: text in any encoding, PDF, Word, Excel, PNG, JPEG, GIF or WebP."""
     url: Annotated[str, Field(min_length=1, max_length=8000)] | None = None
     """The address of a page, document or image of the public web, which pnyx reads."""
@@ -85,13 +86,16 @@ def with_options(has: Callable[[RequestOption], bool]) -> Callable[[type[B]], ty
 def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
     """Return the strict JSON type of an option, and its field with default and description."""
     kind: Any
+    text = Annotated[str, Field(max_length=option.longest)]
+    name_of_one = Annotated[str, Field(max_length=NAME)]
+    scalar = text | int | float | bool | None
     match option.kind:
         case Kind.TEXT if option.choices:
             kind = Literal[*option.choices] | None
         case Kind.TEXT:
-            kind = Annotated[str, Field(min_length=1)] if DEFAULTS[name] is MISSING else str | None
+            kind = Annotated[text, Field(min_length=1)] if DEFAULTS[name] is MISSING else text | None
         case Kind.TEXTS:
-            kind = Annotated[tuple[str, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
+            kind = Annotated[tuple[text, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
         case Kind.WHOLE:
             kind = whole(option.low, option.high) | None
         case Kind.AMOUNT:
@@ -101,16 +105,17 @@ def _field(name: str, option: RequestOption) -> tuple[Any, Any]:
         case Kind.SWITCH:
             kind = bool | None
         case Kind.TEXT_BY_NAME:
-            kind = Annotated[Mapping[str, str], Field(max_length=MOST)]
+            kind = Annotated[Mapping[name_of_one, text], Field(max_length=MOST)]
         case Kind.VALUE_BY_NAME:
-            kind = Annotated[Mapping[str, Scalar | list[Scalar]], Field(max_length=MOST)]
+            several = Annotated[list[scalar], Field(max_length=MOST)]
+            kind = Annotated[Mapping[name_of_one, scalar | several], Field(max_length=MOST)]
         case Kind.SCHEMA:
-            kind = Mapping[str, Any] | None
+            kind = Document | None
         case Kind.TOOLS:
-            entries = tuple[Mapping[str, Any], ...]
+            entries = tuple[Document, ...]
             kind = Annotated[entries, Field(strict=False, max_length=MOST_TOOLS, fail_fast=True)]
         case Kind.RESPONSES:
-            one = str | Mapping[str, Scalar]
+            one = text | Annotated[Mapping[name_of_one, scalar], Field(max_length=MOST)]
             kind = Annotated[tuple[one, ...], Field(strict=False, max_length=MOST, fail_fast=True)]
         case Kind.FILES:
             kind = Annotated[tuple[FileBody, ...], Field(strict=False, max_length=MOST_FILES, fail_fast=True)]
@@ -211,17 +216,26 @@ class ProtocolBody(BaseModel):
     calls_with_three_seats: dict[str, int] | None
 
 
-class ListedRun(ResultBody):
+class StoredRun(ResultBody):
+    """A run with its labels. title: null without one. tags: sorted."""
+
+    title: str | None
+    tags: list[str]
+    pinned: bool
+
+
+class ListedRun(StoredRun):
     """A run in a list. created_at: when it started, UTC."""
 
     created_at: str
 
 
-class RecalledRun(ListedRun):
-    """A run found by its words. snippet: one line of its text around them.
+class RecalledRun(ResultBody):
+    """A run found by its words. created_at: when it started, UTC. snippet: one line of its text around them.
 
     all_words: whether it has all the words; if no run does, runs with some of them are returned.
     """
 
+    created_at: str
     snippet: str
     all_words: bool

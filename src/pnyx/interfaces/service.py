@@ -6,37 +6,51 @@ It knows no web framework, no command line and no message protocol. `follow` wat
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..config.load import database_url
 from ..config.schema import Settings
+from ..config.server_settings import KeyLimits
 from ..core.decision import FINAL
-from ..errors import Full, NotFound, Running, StoreError, UsageError
+from ..core.models import NUSD, money
+from ..errors import Full, NotFound, OverLimit, PnyxError, Running, StoreError, UsageError
 from ..files.read import read_files
 from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
-from ..run.lease import is_alive
+from ..run.key_limits import effective_limits
+from ..run.lease import is_held
 from ..run.request import RunRequest
 from ..run.resolve import resolve
 from ..run.runner import Runner
 from ..run.spec import Spec
 from ..run.worker import Worker
 from ..store.queue import Queue, open_queue
+from .fair_slots import FairSlots
 from .permissions import Permissions
 from .render.conversation import earlier_turns
 from .run_records import RunRecords
+
+if TYPE_CHECKING:
+    from ..telemetry.log import JsonLog
+    from ..telemetry.open import Telemetry
 
 __all__ = ["DRAIN_S", "RunService"]
 
 DRAIN_S = 8.0
 """Seconds for which calls in flight continue after a server or worker stops; the process ends within 10 s."""
+RETRY_S = 5
+"""Seconds after which a key that has too many runs is to try again."""
+MOST_WAITING = 1000
+"""Runs of one owner that wait for their turn."""
+STOPPING = "the server is stopping; try again when it is back"
 
 
 class RunService(RunRecords):
@@ -44,13 +58,21 @@ class RunService(RunRecords):
 
     `start` and `resume` run in this process and return a handle. `submit` and `submit_resume` are for
     external requests: they check capacity and limits, pass the run to a worker if there is a queue, and
-    return the run's id. queue: the queue of runs for workers; None: runs run here.
+    return the run's id. queue: the queue of runs for workers; None: runs run here. telemetry: what operators
+    see of the process; None: nothing.
     """
 
-    def __init__(self, runner: Runner, queue: Queue | None = None) -> None:
+    def __init__(
+        self, runner: Runner, queue: Queue | None = None, telemetry: Telemetry | None = None
+    ) -> None:
         super().__init__(runner.database)
         self.runner, self.settings, self.queue = runner, runner.settings, queue
-        self._starting = 0
+        self._slots = FairSlots(self.settings.serve.runs, runner.local.by_owner)
+        runner.local.on_ended = self._slots.pass_on
+        self.telemetry = telemetry
+        if telemetry is not None:
+            runner.resources.observer = telemetry.announce
+            telemetry.watch(runner)
         self._attending: Counter[str] = Counter()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
 
@@ -63,17 +85,19 @@ class RunService(RunRecords):
         providers: Providers | None = None,
         queued: bool = False,
         worker: bool = False,
+        log: JsonLog | None = None,
     ) -> AsyncIterator[Self]:
         """Open the service on the configured database; on exit, its runs are interrupted and saved.
 
         providers: default is the configured ones. queued: open the database's queue too. worker: whether this
-        process is a `pnyx worker`. Raises `ConfigError`, `StoreError`.
+        process is a `pnyx worker`. log: where its runs are logged. Raises `ConfigError`, `StoreError`.
         """
         async with (
+            _open_telemetry(settings, log) as telemetry,
             open_queue(database_url(settings)) if queued else nullcontext() as queue,
             Runner.open(settings, providers, worker=worker) as runner,
         ):
-            service = cls(runner, queue)
+            service = cls(runner, queue, telemetry)
             try:
                 yield service
             finally:
@@ -102,6 +126,10 @@ class RunService(RunRecords):
     async def drained(self) -> None:
         """Wait until every run of this process has ended, after `drain`."""
         await self.runner.drained()
+
+    def key_limits(self, owner: str) -> KeyLimits:
+        """Return the limits of the key of an owner."""
+        return effective_limits(self.settings, owner)
 
     def permissions(self, owner: str) -> Permissions:
         """Return what the key of an owner may use."""
@@ -188,12 +216,13 @@ class RunService(RunRecords):
         if name is not None:
             with suppress(NotFound):
                 row = await self.runner.find_named(spec, name, exactly=True)
-                if row.status in FINAL or is_alive(row.worker, row.heartbeat_at, time.time()):
+                if row.status in FINAL or is_held(row):
                     return row.id  # nothing starts, so no capacity is needed
-        with self._capacity():
+        async with self._capacity(spec.owner):
             try:
                 if self.queue is not None:
-                    return await self._enqueue(self.queue, await self.runner.enqueue(spec, name))
+                    run_id = await self.runner.enqueue(spec, name)
+                    return await self._enqueue(self.queue, run_id, spec.owner)
                 if name is not None:
                     return (await self.runner.get_or_start(spec, name, exactly=True)).run_id
                 return (await self.runner.start(spec)).run_id
@@ -221,10 +250,10 @@ class RunService(RunRecords):
         if row.status in FINAL and not fork:
             return row.id
         changes: dict[str, Any] = {"budget_usd": budget_usd, "deadline_s": deadline_s, "fork": fork}
-        with self._capacity():
+        async with self._capacity(owner):
             if self.queue is not None:
                 run_id = await self.runner.requeue(prefix, owner=owner, **changes)
-                return await self._enqueue(self.queue, run_id)
+                return await self._enqueue(self.queue, run_id, owner)
             return (await self.runner.resume(prefix, owner=owner, **changes)).run_id
 
     async def cancel(self, prefix: str, owner: str | None = None) -> str:
@@ -278,24 +307,87 @@ class RunService(RunRecords):
         assert self.queue is not None, "a worker is opened with `queued`"
         return Worker(self.runner, self.queue, self.settings.worker.concurrency, note, problem)
 
-    @contextmanager
-    def _capacity(self) -> Iterator[None]:
-        """Reserve one of the runs that `[serve] runs` allows while a run starts. Raises `Full`."""
+    @asynccontextmanager
+    async def _capacity(self, owner: str) -> AsyncIterator[None]:
+        """Hold one of the runs that `[serve] runs` allows while a run starts, after waiting for a turn.
+
+        Raises `Full`, and `OverLimit` for the limits of the key.
+        """
         if self.draining:
-            raise Full("the server is stopping; try again when it is back")
-        # Queued runs do not count: a worker runs them.
-        if self.queue is None and self.active + self._starting >= self.settings.serve.runs:
-            raise Full(
-                f"{self.settings.serve.runs} runs are under way, the limit of [serve] runs; try again later"
-            )
-        self._starting += 1
+            raise Full(STOPPING)
+        limits = self.key_limits(owner)
+        if limits.day_usd is not None:
+            await self._check_day(owner, limits.day_usd)
+        # Queued runs do not count: a worker runs them, and has the limits on running ones.
+        if self.queue is not None:
+            yield
+            return
+        self._check_runs(owner, limits.runs_at_once)
         try:
+            await self._slots.acquire(owner, self.settings.serve.wait_s)
+        except TimeoutError:
+            raise self._full(owner) from None
+        try:
+            if self.draining:
+                raise Full(STOPPING)
             yield
         finally:
-            self._starting -= 1
+            self._slots.release(owner)
 
-    async def _enqueue(self, queue: Queue, run_id: str) -> str:
+    def _check_runs(self, owner: str, most: int | None) -> None:
+        held, waiting = self._slots.held(owner), self._slots.waiting(owner)
+        if most is not None and held + waiting >= most:
+            raise OverLimit(
+                f"this key has {held + waiting} runs under way, and its limit is {most}: runs_at_once of "
+                f"[serve.keys.{owner}]; try again when one has ended",
+                RETRY_S,
+            )
+        if waiting >= MOST_WAITING:
+            raise OverLimit(
+                f"this key has {held} runs under way and {waiting} waiting for their turn; try again later",
+                RETRY_S,
+            )
+
+    def _full(self, owner: str) -> PnyxError:
+        """The error for a run whose turn has not come. To an owner with runs it is a limit of its own."""
+        runs, wait_s = self.settings.serve.runs, self.settings.serve.wait_s
+        if held := self._slots.held(owner):
+            return OverLimit(
+                f"{held} of the {runs} runs of [serve] runs are this key's, and none ended within "
+                f"{wait_s:g} s; try again later",
+                RETRY_S,
+            )
+        return Full(f"{runs} runs are under way, the limit of [serve] runs; try again later")
+
+    async def _check_day(self, owner: str, cap_usd: float) -> None:
+        today = datetime.now(UTC)
+        spent = await self.account(f"key-day:{owner}:{today.date().isoformat()}")
+        if spent.within(round(cap_usd * NUSD)).left <= 0:
+            midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
+            raise OverLimit(
+                f"this key's runs have used up their {money(cap_usd)} of today (UTC), day_usd of "
+                f"[serve.keys.{owner}]; they go on tomorrow",
+                ceil((midnight - today).total_seconds()),
+            )
+
+    async def _enqueue(self, queue: Queue, run_id: str, owner: str) -> str:
         # A lost job only delays the run: workers also look for waiting runs every few seconds.
         with suppress(StoreError):
-            await queue.defer(run_id)
+            await queue.defer(run_id, owner)
         return run_id
+
+
+@asynccontextmanager
+async def _open_telemetry(settings: Settings, log: JsonLog | None) -> AsyncIterator[Telemetry | None]:
+    """Open what observes a process, None if nothing does. On exit, what waits is passed on."""
+    if log is None and not (settings.telemetry.otlp or settings.telemetry.prometheus):
+        yield None
+        return
+    # Most processes are observed by nobody.
+    from ..telemetry.open import Telemetry
+
+    telemetry = Telemetry(settings, log)
+    try:
+        yield telemetry
+    finally:
+        await telemetry.close()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["check_schema", "violation"]
+__all__ = ["MOST_CHARS", "check_schema", "violation"]
 
 MOST_CHARS = 100_000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
@@ -21,11 +21,19 @@ TextWanted: TypeAlias = Literal["answer"] | bool
 class Broadcast:
     """The watchers of one run, the text that is arriving, and the run's last event.
 
-    past: events stored before this process took the run over.
+    past: events stored before this process took the run over. observe: called with every new event but text,
+    and its `seq`.
     """
 
-    def __init__(self, database: Database, run_id: str, past: Sequence[Event] = ()) -> None:
+    def __init__(
+        self,
+        database: Database,
+        run_id: str,
+        past: Sequence[Event] = (),
+        observe: Callable[[Event, int | None], object] | None = None,
+    ) -> None:
         self.database, self.run_id = database, run_id
+        self._observe = observe
         self._wanted: TextWanted = False
         self.last: RunFinished | None = None
         self._is_open = False
@@ -55,6 +63,8 @@ class Broadcast:
 
     def publish(self, event: Event, seq: int | None = None) -> None:
         """Send an event to every watcher. seq: its number in the journal; None: it is not stored."""
+        if self._observe is not None and not isinstance(event, Token):
+            self._observe(event, seq)
         # Most runs have no watcher, and copying an event costs more than everything else here.
         if seq is not None and (self._watchers or isinstance(event, RunFinished)):
             event = replace(event, run_id=self.run_id, seq=seq)

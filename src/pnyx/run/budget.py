@@ -105,7 +105,8 @@ class Reservation:
 class RunBudget:
     """The accounts of one run.
 
-    caps: scope -> USD or None, where "run" is this run and "day" the day of the call; see `Spec.caps`.
+    caps: scope -> USD or None, where "run" is this run, "day" the day of the call, and "key-day:NAME" that
+    day of a key; see `Spec.caps`.
     search_price: USD for a search by a model's host, None if unknown. claim: on the caps that it shares.
     """
 
@@ -120,7 +121,9 @@ class RunBudget:
 
     def accounts(self, time: str) -> dict[str, int | None]:
         """Return scope -> cap in nUSD of the accounts that a call started at `time` (ISO 8601) uses."""
-        scopes = {"run": self.run_scope, "day": f"day:{time[:10]}"}
+        day = time[:10]
+        scopes = {"run": self.run_scope, "day": f"day:{day}"}
+        scopes |= {scope: f"{scope}:{day}" for scope in self.caps if scope.startswith("key-day:")}
         return {
             scopes.get(scope, scope): None if cap is None else round(cap * NUSD)
             for scope, cap in self.caps.items()
@@ -164,7 +167,7 @@ class RunBudget:
         request = Request(most, *(quote(tokens) or 0 for tokens in (limits.enough, limits.least)))
         need = None if claim is None else claim.need(connection)
         hold = None if claim is None else claim.hold(caps, spent, calls)
-        granted = admit(connection, caps, self.run_scope, request, hold, need, is_alive_now)
+        granted = admit(connection, caps, self.run_scope, request, hold, need, is_alive_now(connection))
         if isinstance(granted, Refusal):
             return granted
         if claim is not None:

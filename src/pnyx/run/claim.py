@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from functools import cache, partial
 from math import ceil
 
 from sqlalchemy import Connection
 
 from ..core.models import NUSD
 from ..store import holds
-from ..store.holds import Hold
+from ..store.clock import read_clock
+from ..store.holds import Hold, IsAlive
+from ..store.runs import WORKER
 from .admission import Need
 from .expectation import Expectation, expect, kind_of
-from .lease import is_alive
+from .lease import is_alive, this_worker
 from .spec import Spec
 
 __all__ = ["Claim", "is_alive_now", "learn_cost"]
@@ -22,8 +24,15 @@ SURE = 0.95
 """The share of its expected cost that must have room before a run is begun: an expectation is not exact."""
 
 
-def is_alive_now(worker: str | None, heartbeat_at: float | None) -> bool:
-    return is_alive(worker, heartbeat_at, time.time())
+def is_alive_now(connection: Connection) -> IsAlive:
+    """Return what judges the leases of processes by the database's clock, which is read at most once."""
+    time = cache(partial(read_clock, connection))
+
+    def judge(worker: str | None, heartbeat_at: float | None) -> bool:
+        own = worker is not None and worker.removeprefix(WORKER) == this_worker()
+        return own or is_alive(worker, heartbeat_at, time())
+
+    return judge
 
 
 def learn_cost(connection: Connection, spec: Spec, spent: int) -> None:
@@ -62,7 +71,7 @@ class Claim:
         amount = self.expectation.remaining(spent, calls, self._factor)
         if self._cap is not None:
             amount = min(amount, max(self._cap - spent, 0))
-        scopes = {scope: "day" if scope.startswith("day:") else scope for scope in shared}
+        scopes = {scope: _without_day(scope) for scope in shared}
         return Hold(self.run_id, scopes, amount)
 
     def need(self, connection: Connection) -> Need | None:
@@ -86,3 +95,9 @@ class Claim:
         if calls:
             actual = spent if finished else ceil(self.expectation.total(spent, calls, self._factor))
             holds.learn(connection, self._kind, self.expectation.cost, actual)
+
+
+def _without_day(scope: str) -> str:
+    """The scope of the holds in an account: "day" for "day:DATE", "key-day:NAME" for "key-day:NAME:DATE"."""
+    dated = scope.startswith(("day:", "key-day:"))
+    return scope.rpartition(":")[0] if dated else scope

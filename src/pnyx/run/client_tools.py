@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.regex import regex
 from ..core.tool_calls import ANY, AUTO, NONE, ToolCall, ToolOffer, ToolSpec
-from .answer_schema import check_schema, violation
+from .answer_schema import MOST_CHARS, check_schema, violation
 
 __all__ = ["MOST", "BadToolError", "call_problem", "check_tools", "offer_of"]
 
@@ -89,6 +89,8 @@ def _flaw(tool: Mapping[str, Any], names: set[str]) -> str | None:
         return f"two tools have the name {name}"
     if not isinstance(description, str | None):
         return f"the description of the tool {name} must be text"
+    if len(description or "") > MOST_CHARS:
+        return f"the description of the tool {name} must have at most {MOST_CHARS} characters"
     if not isinstance(tool.get("api"), Mapping | None):
         return f"the api of the tool {name} must be an object"
     if not isinstance(parameters, Mapping | None):

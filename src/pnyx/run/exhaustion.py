@@ -11,7 +11,13 @@ from .budget import budget_event, nusd
 
 __all__ = ["batch_remedy", "exhausted_event", "reason", "remedy", "rounded_cap", "sufficient_cap"]
 
-NAMES = {"run": "Budget", "day": "Daily budget", "batch": "Batch budget", "key": "Budget of this key"}
+NAMES = {
+    "run": "Budget",
+    "day": "Daily budget",
+    "batch": "Batch budget",
+    "key": "Budget of this key",
+    "key-day": "Daily budget of this key",
+}
 """The name of an account for a person, by its kind."""
 
 
@@ -77,8 +83,10 @@ def rounded_cap(needed: int) -> str:
 
 def _raise_setting(event: Budget, cap: str) -> str:
     kind = _kind(event)
-    wait = ", or wait until tomorrow (UTC)" if kind == "day" else ""
-    return f"Raise budget.{kind}_usd to at least {cap}{wait}"
+    wait = ", or wait until tomorrow (UTC)" if kind in ("day", "key-day") else ""
+    owner = event.scope.split(":")[1]
+    setting = f"serve.keys.{owner}.day_usd" if kind == "key-day" else f"budget.{kind}_usd"
+    return f"Raise {setting} to at least {cap}{wait}"
 
 
 def _kind(event: Budget) -> str:

@@ -24,6 +24,7 @@ from ..errors import (
     NotInForm,
     SeatAbsent,
     StoreError,
+    WorkersLost,
 )
 from ..store import ledger
 from .broadcast import TextWanted
@@ -33,6 +34,7 @@ from .drive import drive
 from .exhaustion import exhausted_event, reason, remedy
 from .learned import calibrate_decision
 from .limits import now
+from .observer import RunClosed, RunOpened
 from .performer import Performer
 from .result import Result, Summary
 from .spec import Spec
@@ -87,10 +89,16 @@ class RunHandle:
     def launch(self, done: Callable[[], None]) -> None:
         """Start the task. `done` is called when it ends."""
         self.context.broadcast.open()
+        observe, identity = self.context.observer, self.context.identity
+        if observe is not None:
+            observe(RunOpened(identity, resumed=any(isinstance(event, CallStarted) for event in self.past)))
         self._task = asyncio.create_task(self._run(), name=f"pnyx run {self.run_id}")
 
         def ended(_: object) -> None:
             self.context.broadcast.close()
+            if observe is not None:
+                failure = self._failure
+                observe(RunClosed(identity, "" if failure is None else type(failure).__name__))
             done()
 
         self._task.add_done_callback(ended)
@@ -177,6 +185,16 @@ class RunHandle:
         """Write the terminal event of a run that no process runs, and return its result."""
         return await self._finish(self._undecided_result("cancelled", "cancelled"))
 
+    async def end_held_back(self, why: str) -> Result:
+        """Pause a run that no process runs, so that no worker takes it any more, and return its result."""
+        self._is_ending = True
+        self.context.write_off()
+        await self.context.journal.flush()
+        result = self._undecided_result("paused", WorkersLost.stop_reason, why)
+        result = replace(result, usage=dict(self.summary.usage))
+        await self._release("paused", result=result, held_back=why)
+        return result
+
     async def _run(self) -> Result:
         self._has_started = True
         spec = self.spec
@@ -229,8 +247,12 @@ class RunHandle:
         self.context.broadcast.publish(last)
         return result
 
-    async def _release(self, status: str, *events: Event, result: Result | None = None) -> None:
+    async def _release(
+        self, status: str, *events: Event, result: Result | None = None, held_back: str | None = None
+    ) -> None:
         columns: dict[str, Any] = {"status": status, "worker": None, "updated_at": now()}
+        if held_back is not None:
+            columns["held_back"] = held_back
         if result is not None:
             columns["result"] = result.to_json()
         await self.context.journal.append(*events, columns=columns, ledger=self._end_claim(status, result))

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from functools import cache
 from pathlib import Path
 
 from ..store.runs import WORKER, RunRow
 
-__all__ = ["BEAT_S", "LEASE_S", "belongs_to_worker", "is_alive", "is_held", "is_waiting", "this_worker"]
+__all__ = [
+    "BEAT_S",
+    "LEASE_S",
+    "belongs_to_worker",
+    "host_of",
+    "is_active",
+    "is_alive",
+    "is_held",
+    "is_waiting",
+    "this_worker",
+]
 
 BEAT_S = 5.0
 LEASE_S = 30.0
@@ -26,7 +35,8 @@ def this_worker() -> str:
 def is_alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool:
     """Return whether `worker` is presumed alive: its lease is valid and, on this host, its process exists.
 
-    A heartbeat of the far future is none: a clock was wrong, and waiting for it could take years.
+    heartbeat_at, now: by the database's clock. A heartbeat of the far future is none: a clock was wrong, and
+    waiting for it could take years.
     If its process lives all the same, its writes are refused once another process has taken the run.
     """
     if worker is None or heartbeat_at is None or abs(now - heartbeat_at) > LEASE_S:
@@ -43,9 +53,14 @@ def is_alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool
     return _started(int(pid)) == start
 
 
+def host_of(worker: str | None) -> str:
+    """Return the host of a process, as in `this_worker`; "" for none."""
+    return (worker or "").removeprefix(WORKER).rsplit(":", 2)[0]
+
+
 def is_held(row: RunRow) -> bool:
-    """Return whether a process is presumed to run it now."""
-    return is_alive(row.worker, row.heartbeat_at, time.time())
+    """Return whether a process was presumed to run it when the row was read."""
+    return is_alive(row.worker, row.heartbeat_at, row.read_at)
 
 
 def belongs_to_worker(row: RunRow) -> bool:
@@ -53,11 +68,14 @@ def belongs_to_worker(row: RunRow) -> bool:
     return row.worker is not None and row.worker.startswith(WORKER)
 
 
-def is_waiting(row: RunRow, now: float) -> bool:
+def is_waiting(row: RunRow) -> bool:
     """Return whether a worker may take the run: none has it yet, or the worker that has it is gone."""
-    if row.status != "running":
-        return False
-    return row.worker is None or (belongs_to_worker(row) and not is_alive(row.worker, row.heartbeat_at, now))
+    return row.status == "running" and (row.worker is None or (belongs_to_worker(row) and not is_held(row)))
+
+
+def is_active(row: RunRow) -> bool:
+    """Return whether a process runs it, or a worker may take it at any time."""
+    return row.status == "running" and (is_held(row) or is_waiting(row))
 
 
 def _started(pid: int) -> str:

@@ -17,8 +17,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from ..errors import StoreError
-from ..store import Database
-from ..store import runs as store
+from ..store import Database, leases
 from .handle import RunHandle
 from .lease import BEAT_S, LEASE_S
 
@@ -97,7 +96,7 @@ class LeaseKeeper:
 
     def _release(self, connection: Connection, run_id: str, epochs: Sequence[int]) -> None:
         for epoch in epochs:
-            store.release(connection, run_id, epoch, self._release_status, self._name)
+            leases.release(connection, run_id, epoch, self._release_status, self._name)
 
     async def _loop(self) -> None:
         while True:
@@ -120,9 +119,9 @@ class LeaseKeeper:
             self._renewed_at = time.monotonic()
             return
         if (started := time.monotonic()) - self._renewed_at > BEAT_S:
-            await self._database.write(lambda c: store.beat(c, self._name, time.time()))
+            await self._database.write(lambda c: leases.beat(c, self._name))
             self._renewed_at = started
-        requests = await self._database.read(lambda c: store.stop_requests(c, self._name))
+        requests = await self._database.read(lambda c: leases.stop_requests(c, self._name))
         for run_id, how in requests.items():
             if run_id in self._handles:
                 self._handles[run_id].context.stop_requests.request(how)

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from ..core.text import Material
     from .responses import Response
 
-__all__ = ["OPTIONS", "Kind", "RequestOption", "RunRequest"]
+__all__ = ["NAME", "OPTIONS", "TEXT", "Kind", "RequestOption", "RunRequest"]
+
+NAME = 400
+"""Most characters of a name, an id or a choice in a request from outside."""
+TEXT = 4 << 20
+"""Most characters of a text for seats, such as the question."""
 
 
 class Kind(Enum):
@@ -46,16 +51,18 @@ class Kind(Enum):
 class RequestOption:
     """How interfaces show an option.
 
-    low, high: inclusive bounds of a `WHOLE`. choices: value -> help, for a `TEXT` that allows no others.
-    flags, metavar, flag_help: for the command line; several flags of an option with choices are one for each.
-    http, mcp: whether requests over HTTP (and batch lines) and the MCP tool have it. keyword: its name in the
-    library.
+    low, high: inclusive bounds of a `WHOLE`. longest: characters of a text, or of each text in a list or
+    object; what comes from outside is refused beyond it. choices: value -> help, for a `TEXT` that allows no
+    others. flags, metavar, flag_help: for the command line; several flags of an option with choices are one
+    for each. http, mcp: whether requests over HTTP (and batch lines) and the MCP tool have it. keyword: its
+    name in the library.
     """
 
     kind: Kind
     help: str
     low: int | None = None
     high: int | None = None
+    longest: int = NAME
     choices: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     metavar: str | None = None
@@ -86,6 +93,7 @@ class RunRequest:
             "option": RequestOption(
                 Kind.TEXT,
                 "The question. The panel knows nothing else.",
+                longest=TEXT,
                 metavar="QUESTION",
                 keyword="question",
             )
@@ -127,6 +135,7 @@ class RunRequest:
         Kind.VALUE_BY_NAME,
         "Other options of the protocol, by name.",
         factory=dict,
+        longest=20_000,
         flags=("--option",),
         metavar="KEY=VALUE",
         keyword="options",
@@ -152,6 +161,7 @@ class RunRequest:
         Kind.TEXT_BY_NAME,
         "A role for a seat, by its label, number or NAME, or for the seats of a model.",
         factory=dict,
+        longest=20_000,
         flags=("--role",),
         metavar="SEAT=TEXT",
         keyword="roles",
@@ -212,6 +222,7 @@ class RunRequest:
     instructions: str | None = _option(
         Kind.TEXT,
         "Your instructions for the content and the form of the answer, as a system message has them.",
+        longest=TEXT,
         flags=("--instructions",),
         metavar="TEXT",
         keyword="instructions",
@@ -277,6 +288,7 @@ class RunRequest:
         Kind.RESPONSES,
         "Existing answers, for a protocol that accepts them: texts, or {answer, reasoning, source}.",
         (),
+        longest=TEXT,
         flags=("--responses",),
         metavar="FILE",
         flag_help="Existing answers, for a protocol that accepts them (see `pnyx protocols`): JSON Lines of "

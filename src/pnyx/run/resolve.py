@@ -152,6 +152,7 @@ def resolve(
         allow_unknown_price=values.allow_unknown_price or settings.budget.allow_unknown_price,
         owner=owner,
         conversation=conversation,
+        saved_panel=request.panel,
         language=_language(values.language) or settings.run.language,
         instructions=(values.instructions or "").strip() or None,
         answer_schema=_answer_schema(values.answer_schema),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ..config.schema import Settings
 from ..config.stored_keys import ENVIRONMENT
@@ -25,6 +26,7 @@ from .host_search import TOOL as SEARCH
 from .host_search import missing_search_note, seats_without_search
 from .journal import Inherited, Journal
 from .limits import Deadline, Gate
+from .observer import Observer, RunEvent, RunIdentity, renewed
 from .rehearsal import Rehearsal
 from .result import Summary
 from .spec import Spec
@@ -34,10 +36,11 @@ __all__ = ["RunResources"]
 
 
 class RunResources:
-    """The resources of a process. providers: the caller closes them."""
+    """The resources of a process. providers: the caller closes them. observer: hears of every run."""
 
     def __init__(self, settings: Settings, providers: Providers) -> None:
         self.settings, self.providers = settings, providers
+        self.observer: Observer | None = None
         self.toolbox = Toolbox()
         self.gates = _Gates(settings)
         self.hedging = Hedging()
@@ -80,10 +83,15 @@ class RunResources:
         *,
         past: Sequence[Event] = (),
         inherited: Mapping[str, Inherited] | None = None,
+        used_s: float = 0.0,
         notes: tuple[str, ...] = (),
     ) -> RunContext:
-        """Return the context of a prepared run. past: its stored events. inherited: see `Journal`."""
-        summary, broadcast = Summary(), Broadcast(database, run_id, past)
+        """Return the context of a prepared run. past: its stored events. inherited: see `Journal`.
+
+        used_s: seconds of its deadline that have passed already.
+        """
+        summary = Summary()
+        broadcast = Broadcast(database, run_id, past, self._observe(RunIdentity.of(run_id, spec)))
         stop_requests = StopRequests()
         journal = Journal(
             database,
@@ -96,6 +104,7 @@ class RunResources:
             publish=broadcast.publish,
             on_stop=stop_requests.request,
             contents=spec.contents,
+            payer=spec.payer,
         )
         calls = int(summary.usage["calls"])
         return RunContext(
@@ -105,7 +114,7 @@ class RunResources:
             budget=RunBudget(run_id, spec.caps, spec.search_price, Claim.of(run_id, spec, calls > 0)),
             summary=summary,
             broadcast=broadcast,
-            deadline=Deadline.after(spec.deadline_s),
+            deadline=Deadline.after(None if spec.deadline_s is None else spec.deadline_s - used_s),
             gates=self.gates,
             open_provider=self.providers.get,
             past=past,
@@ -121,7 +130,22 @@ class RunResources:
             spent_nusd=nusd(summary.cost.known_usd),
             waiting=self.waiting,
             settled_calls=calls - len(journal.in_flight()),
+            observer=self.observer,
+            propagate=self.settings.telemetry.propagate,
         )
+
+    def traced(self, spec: Spec, here: bool = True) -> Spec:
+        """Return the spec of a run that is about to start, with its request and its spans.
+
+        here: whether it starts in this process, and not in a worker.
+        """
+        trace = renewed(spec.trace, traced=self.settings.telemetry.otlp, here=here)
+        return spec if trace == spec.trace else replace(spec, trace=trace)
+
+    def _observe(self, identity: RunIdentity) -> Callable[[Event, int | None], object] | None:
+        if (observer := self.observer) is None:
+            return None
+        return lambda event, seq: observer(RunEvent(identity, event, seq))
 
 
 class _Gates(dict[str, Gate]):

@@ -184,6 +184,8 @@ def exit_code(result: Result, require_consensus: bool = False) -> int:
             return 1
         case "paused", "interrupted":
             return 130
+        case "paused", "workers_lost":
+            return 1
         case "paused", _:
             return 4
     if require_consensus and not _is_agreement(result):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,13 +13,17 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from .._version import __version__
+from ..config.schema import Settings
 from ..core.events import CallFinished, CallStarted, Event, RunStarted
-from ..store import Database, ledger
+from ..store import Database, leases, ledger
 from ..store import runs as store
 from ..store.contents import add_contents, read_contents
+from ..store.cost_sums import sum_up
 from .budget import RunBudget, usd
 from .journal import Inherited
+from .key_limits import with_key_caps
 from .limits import now
+from .resolve import shared_caps
 from .spec import Spec
 
 __all__ = [
@@ -64,13 +67,13 @@ def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None
         spec.question,
         spec.to_json(),
         worker=worker,
-        heartbeat_at=None if worker is None else time.time(),
         forked_from=forked_from,
     )
 
 
 def create_run(connection: Connection, row: store.RunRow, spec: Spec) -> None:
     """Store a new run with the contents of its files. Raises `Taken`."""
+    sum_up(connection, row.created_at[:10])
     store.create(connection, row)
     add_contents(connection, spec.contents)
 
@@ -102,12 +105,15 @@ class Resumable(NamedTuple):
 
 
 def find_resumable(
-    connection: Connection, prefix: str, owner: str | None, changes: Mapping[str, Any]
+    connection: Connection, prefix: str, owner: str | None, changes: Mapping[str, Any], settings: Settings
 ) -> Resumable:
-    """Return the run whose id starts with `prefix`. changes: to its spec. Raises `NotFound`, `UsageError`."""
+    """Return the run whose id starts with `prefix`. changes: to its spec. settings: for the caps of now.
+
+    Raises `NotFound`, `UsageError`.
+    """
     row = store.find(connection, prefix, owner)
     stored = read_spec(connection, row)
-    spec = replace(stored, **changes)
+    spec = with_key_caps(connection, settings, replace(stored, **changes, **shared_caps(settings)))
     caps = spec.caps
     if stored.batch_own and not spec.batch_own:
         # A resume of one run of a batch does not have the flags of the batch, and keeps its cap.
@@ -125,12 +131,14 @@ def read_spec(connection: Connection, row: store.RunRow) -> Spec:
     return Spec.from_json(document, row.id, read_contents(connection, wanted))
 
 
-def take_over(connection: Connection, run: Resumable, worker: str | None, result: Mapping[str, Any]) -> int:
-    """Make `worker` the only writer of a resumed run; return its new epoch. Raises what `store.take` raises.
+def take_over(
+    connection: Connection, run: Resumable, worker: str | None, result: Mapping[str, Any], *, anew: bool
+) -> int:
+    """Make `worker` the only writer of a resumed run; return its new epoch. Raises what `leases.take` raises.
 
-    worker: None: the first worker that takes it. result: its result until now, as JSON.
+    worker: None: the first worker that takes it. result: its result until now, as JSON. anew: see there.
     """
-    epoch = store.take(connection, run.row.id, worker, now(), time.time(), run.row)
+    epoch = leases.take(connection, run.row.id, worker, now(), run.row, anew=anew)
     run.budget.open(connection, now())
     store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": result})
     return epoch

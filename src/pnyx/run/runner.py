@@ -7,7 +7,6 @@ read its events and its result; all its state is in the journal.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -22,17 +21,18 @@ from ..core.decision import FINAL
 from ..core.events import Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
-from ..store import Database, ledger
+from ..store import Database, leases, ledger
 from ..store import runs as store
 from ..store.runs import WORKER
 from .budget import budget_event
 from .handle import RunHandle
 from .journal import Inherited
+from .key_limits import with_key_caps
 from .learned import LearnedHistory
 from .lease import is_held, is_waiting, this_worker
 from .lease_keeper import LeaseKeeper
 from .limits import now
-from .resolve import shared_caps
+from .local_runs import LocalRuns
 from .resources import RunResources
 from .run_rows import (
     Resumable,
@@ -46,7 +46,7 @@ from .run_rows import (
     run_started,
     take_over,
 )
-from .spec import Spec
+from .spec import LOCAL, Spec
 
 __all__ = ["Runner"]
 
@@ -60,16 +60,15 @@ STARTS = 8
 class Runner:
     """All runs of this process. Use as `async with Runner.open(settings) as runner`.
 
-    worker: whether it is a `pnyx worker`, whose runs wait for another worker when it stops.
+    worker: whether it is a `pnyx worker`, whose runs wait for another worker when it stops. local: its runs.
     """
 
     def __init__(
         self, settings: Settings, database: Database, providers: Providers, worker: bool = False
     ) -> None:
-        self.settings, self.database, self.providers = settings, database, providers
-        self.worker = worker
+        self.settings, self.database, self.providers, self.worker = settings, database, providers, worker
         self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
-        self._handles: dict[str, RunHandle] = {}
+        self.local = self._handles = LocalRuns()
         self.resources = RunResources(settings, providers)
         self._keeper = LeaseKeeper(database, self._name, self._handles, "running" if worker else "paused")
         self._learned = LearnedHistory(database)
@@ -103,8 +102,7 @@ class Runner:
 
     async def drained(self) -> None:
         """Wait until every run has ended, after `drain`."""
-        for handle in list(self._handles.values()):
-            await handle.wait()
+        await asyncio.gather(*(handle.wait() for handle in self._handles.values()))
 
     async def close(self) -> None:
         """Stop all runs at once, and close the providers and the database."""
@@ -194,13 +192,13 @@ class Runner:
             spec.check()
             return await self._record_new(spec, forked_from=row.id)
         stored = Spec.from_json(row.check().spec, row.id)
-        if row.status in FINAL or (is_waiting(row, time.time()) and spec == stored):
+        if row.status in FINAL or (is_waiting(row) and spec == stored):
             return row.id
         await self._check_resumable(run)
         result = self._existing_handle(row, spec, run.past).interim_result()
 
         def put(connection: Connection) -> None:
-            epoch = take_over(connection, run, None, result)
+            epoch = take_over(connection, run, None, result, anew=True)
             account = ledger.read_account(connection, run.budget.run_scope)
             events = [] if budget_usd is None else [budget_event("raised", account, now())]
             store.append(connection, row.id, epoch, events)
@@ -232,9 +230,11 @@ class Runner:
             return self._handle(row.id, spec, row.epoch, past=past)
         await self._check_resumable(run)
         inherited = await inherited_calls(self.database, row.forked_from)
-        handle = self._existing_handle(row, spec, past, inherited)
+        run = run._replace(spec=self.resources.traced(spec))
+        handle = self._existing_handle(row, run.spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
-            take = partial(take_over, run=run, worker=self._name, result=handle.interim_result())
+            result = handle.interim_result()
+            take = partial(take_over, run=run, worker=self._name, result=result, anew=not self.worker)
             await self._keeper.take(epochs, take)
             handle.write_off()
             if budget_usd is not None:
@@ -244,8 +244,8 @@ class Runner:
 
     async def _find_resumable(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
         updates = {name: value for name, value in changes.items() if value is not None}
-        updates |= shared_caps(self.settings)
-        run = await self.database.read(partial(find_resumable, prefix=prefix, owner=owner, changes=updates))
+        find = partial(find_resumable, prefix=prefix, owner=owner, changes=updates, settings=self.settings)
+        run = await self.database.read(find)
         if run.row.stop == "cancel" and not (run.row.status in FINAL or is_held(run.row)):
             # The process that it was requested of ended before it could.
             await self.cancel(run.row.id)
@@ -286,18 +286,22 @@ class Runner:
             await self.database.write(lambda c: store.patch(c, row.id, {"stop": "cancel"}))
             row = await self.database.read(lambda c: store.find(c, row.id))
         if row.status not in FINAL and not is_held(row):
-            past = await self.database.read(lambda c: store.log(c, row.id))
-            handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
-            take = partial(
-                store.take, run_id=row.id, worker=self._name, now=now(), beat_at=time.time(), seen=row
-            )
             try:
-                with self._keeper.ownership(row.id) as epochs:
-                    await self._keeper.take(epochs, take)
+                async with self.taken(row) as handle:
                     await handle.end_cancelled()
             except Running:
                 return False  # a worker was faster
         return True
+
+    @asynccontextmanager
+    async def taken(self, row: store.RunRow) -> AsyncIterator[RunHandle]:
+        """Take a run that no process runs, to end or pause it in the block. Raises `Running`."""
+        past = await self.database.read(lambda c: store.log(c, row.id))
+        handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
+        take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row)
+        with self._keeper.ownership(row.id) as epochs:
+            await self._keeper.take(epochs, take)
+            yield handle
 
     async def pause(self, run_id: str) -> None:
         """Pause a run, here or in another process; its owner can resume it."""
@@ -307,7 +311,7 @@ class Runner:
         if is_held(row):
             await self.database.write(lambda c: store.patch(c, run_id, {"stop": "pause"}))
         else:
-            await self.database.write(lambda c: store.release(c, run_id, row.epoch))
+            await self.database.write(lambda c: leases.release(c, run_id, row.epoch))
 
     def forget(self, run_id: str, pause: bool = False) -> None:
         """Cancel or pause a run in the background, without waiting for it."""
@@ -336,7 +340,9 @@ class Runner:
     ) -> AsyncIterator[RunHandle]:
         """Record a new run. worker: the process that runs it; None: the first worker that takes it."""
         notes = await self.resources.prepare(spec)
-        spec = await self._learned.apply(spec)
+        spec = self.resources.traced(await self._learned.apply(spec), here=worker is not None)
+        if spec.owner != LOCAL:
+            spec = await self.database.read(partial(with_key_caps, settings=self.settings, spec=spec))
         missing = self.resources.missing_tools(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
         row = new_row(run_id or new_id(), spec, forked_from, worker)
@@ -363,27 +369,20 @@ class Runner:
         inherited: Mapping[str, Inherited] | None = None,
     ) -> RunHandle:
         """Return the handle of an existing run, before it is taken: an error in this changes nothing."""
-        elapsed_s = prior_elapsed_s(row, past)
-        return self._handle(row.id, spec, row.epoch + 1, past=past, inherited=inherited, elapsed_s=elapsed_s)
+        # A run keeps its deadline when it goes from one worker to another.
+        used_s = row.read_at - row.first_taken_at if self.worker and row.first_taken_at else 0.0
+        context = {"past": past, "inherited": inherited, "used_s": used_s}
+        return self._handle(row.id, spec, row.epoch + 1, elapsed_s=prior_elapsed_s(row, past), **context)
 
     def _handle(
-        self,
-        run_id: str,
-        spec: Spec,
-        epoch: int,
-        *,
-        past: Sequence[Event] = (),
-        inherited: Mapping[str, Inherited] | None = None,
-        elapsed_s: float = 0.0,
-        notes: tuple[str, ...] = (),
+        self, run_id: str, spec: Spec, epoch: int, *, elapsed_s: float = 0.0, **context: Any
     ) -> RunHandle:
-        context = self.resources.context(
-            run_id, spec, epoch, self.database, past=past, inherited=inherited, notes=notes
-        )
-        return RunHandle(context, elapsed_s=elapsed_s, requeue_on_stop=self.worker)
+        """Return a handle of a run. context: as for `RunResources.context`."""
+        made = self.resources.context(run_id, spec, epoch, self.database, **context)
+        return RunHandle(made, elapsed_s=elapsed_s, requeue_on_stop=self.worker)
 
     def _launch(self, handle: RunHandle) -> RunHandle:
-        self._handles[handle.run_id] = handle
+        self._handles.launched(handle)
         handle.launch(partial(self._ended, handle))
         if self.stopping:
             handle.interrupt()
@@ -391,7 +390,6 @@ class Runner:
         return handle
 
     def _ended(self, handle: RunHandle) -> None:
-        if self._handles.get(handle.run_id) is handle:
-            del self._handles[handle.run_id]
+        self._handles.ended(handle)
         if handle.needs_release:
             self._keeper.release_later(handle.run_id, [handle.context.journal.epoch])

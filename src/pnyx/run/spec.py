@@ -12,7 +12,7 @@ from .. import protocols
 from ..core.decision import Given
 from ..core.documents import build
 from ..core.files import File, contents, file_rows
-from ..core.models import MOST, REVISION, Price, Seat
+from ..core.models import MOST, REVISION, Payer, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
@@ -28,7 +28,10 @@ from .client_tools import call_problem, offer_of
 from .context_window import check_files_fit
 from .limits import Limits
 
-__all__ = ["Spec"]
+__all__ = ["LOCAL", "Spec"]
+
+LOCAL = "local"
+"""Owner of runs from the command line, and of requests with the server's temporary key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,17 +40,18 @@ class Spec:
 
     options: of its protocol, resolved. tables: the options configured for other protocols, which it may run
     inside. seed: for labels and orders. salt: the secret from which fence nonces are derived. responses:
-    existing answers. ground: search the web for the question first. budget_usd, day_usd, batch_usd,
-    key_usd: caps. batch: the name of the batch. batch_own: its cap is a flag of the batch's command, and
+    existing answers. ground: search the web for the question first. budget_usd, day_usd, batch_usd, key_usd,
+    key_day_usd: caps. batch: the name of the batch. batch_own: its cap is a flag of the batch's command, and
     settings do not change it. warn_usd: the amount at which a warning is due. deadline_s: seconds from the
     start, or from a resume, until the run is paused. searches: web searches that a seat's host may make
     itself in one request. search_price: USD for one of them, None if unknown. history, calibration: what
     earlier runs teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language:
     the tag of the language to answer in; None: that of the question. instructions, answer_schema: of the
     asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
-    thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one;
-    it may be one of `seats`. files: what the question is about; as JSON without their contents, which are
-    stored apart, see `contents`.
+    thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one; it
+    may be one of `seats`. files: what the question is about; as JSON without their contents, which are stored
+    apart, see `contents`. saved_panel: the name of the one that the request names. trace: the request and the
+    spans that the run belongs to, see `observer.renewed`.
     """
 
     question: str
@@ -65,6 +69,7 @@ class Spec:
     batch_usd: float | None = None
     batch_own: bool = False
     key_usd: float | None = None
+    key_day_usd: float | None = None
     batch: str | None = None
     warn_usd: float | None = None
     deadline_s: float | None = None
@@ -75,7 +80,7 @@ class Spec:
     search_price: float | None = None
     responses: tuple[Given, ...] = ()
     ground: bool = False
-    owner: str = "local"
+    owner: str = LOCAL
     conversation: str | None = None
     history: Mapping[str, Any] | None = None
     calibration: Mapping[str, Any] | None = None
@@ -90,6 +95,8 @@ class Spec:
     thinking_tokens: int | None = None
     files: tuple[File, ...] = ()
     judge: Seat | None = None
+    saved_panel: str | None = None
+    trace: Mapping[str, str] | None = None
 
     @property
     def protocol_def(self) -> Protocol:
@@ -115,6 +122,12 @@ class Spec:
     def all_options(self) -> dict[str, Any]:
         """The options, with the defaults of those that the version of a stored run did not have."""
         return {name: one.default for name, one in self.protocol_def.options.items()} | dict(self.options)
+
+    @property
+    def payer(self) -> Payer:
+        """What the costs of the run are reported under."""
+        models = {seat.label: seat.model for seat in self.callable_seats}
+        return Payer(self.owner, self.protocol, self.saved_panel or "", models)
 
     @property
     def quorum(self) -> int:
@@ -174,7 +187,9 @@ class Spec:
         """The scopes that a call is charged to -> their cap in USD, or None; see `RunBudget`."""
         batch = {f"batch:{self.batch}": self.batch_usd} if self.batch else {}
         # Charged without a cap too: a cap that is set later counts earlier spending.
-        return {"run": self.budget_usd, "day": self.day_usd, **batch, f"key:{self.owner}": self.key_usd}
+        caps = {"run": self.budget_usd, "day": self.day_usd, **batch, f"key:{self.owner}": self.key_usd}
+        # A person's own runs are no key's: their cap of a day is that of all runs.
+        return caps if self.owner == LOCAL else {**caps, f"key-day:{self.owner}": self.key_day_usd}
 
     def thinking(self, seat: Seat, phase: str, effort: Effort | None = None) -> Thinking:
         """Return how much the seat may think in a call of `phase`. effort: see `Ask`.
@@ -344,7 +359,7 @@ def _price(seat: Mapping[str, Any], what: str) -> dict[str, Any]:
     return {} if price is None else {"price": build(Price, price, what)}
 
 
-_AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "warn_usd", "deadline_s")
+_AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "key_day_usd", "warn_usd", "deadline_s")
 
 
 def _frame(role: str) -> Draft:

@@ -8,18 +8,20 @@ design/worker.md.
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
 
 from ..core.decision import FINAL
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
+from ..store import leases
 from ..store import runs as store
 from ..store.queue import Job, Queue
-from .lease import BEAT_S, LEASE_S, belongs_to_worker, is_waiting
+from ..store.queue_shares import Share
+from .lease import BEAT_S, LEASE_S, belongs_to_worker, host_of, is_waiting
 from .result import Result
 from .runner import Runner
 
@@ -68,9 +70,13 @@ class Worker:
         self._wake = asyncio.Event()
         self._fetching = asyncio.Lock()
         self._declined: set[str] = set()
+        self._last_try: str | None = None
+        self._jobless: dict[str, float] = {}
         self._declined_checked_at = 0.0
         self._database_is_down = False
         self._grace_s = 0.0
+        keys = runner.settings.serve.keys.items()
+        self._shares = {name: Share(limits.priority, limits.runs_at_once) for name, limits in keys}
 
     async def work(self) -> None:
         """Perform runs until `stop`. Runs that are not finished then wait for another worker."""
@@ -127,7 +133,7 @@ class Worker:
         """Start the next job. Return False if none is due, or the database is unavailable."""
         async with self._fetching:
             try:
-                job = await self.queue.fetch(declined=self._may_take_declined())
+                job = await self.queue.fetch(self._may_take_declined(), self._shares)
             except StoreError:
                 return False  # `_every` reports it
             if job is not None:
@@ -171,7 +177,7 @@ class Worker:
             case End.REQUEUE:
                 # Workers are notified of a new job, and not of one that is put back.
                 await self.queue.finish(job)
-                await self.queue.defer(job.run_id)
+                await self.queue.defer(job.run_id, job.owner)
             case End.RETRY:
                 await self.queue.put_back(job, SWEEP_S)
             case End.DECLINE:
@@ -185,7 +191,7 @@ class Worker:
             row = await self.runner.database.read(partial(store.find, prefix=run_id))
         except NotFound:
             return End.DONE
-        if not is_waiting(row, time.time()) or self.runner.find(run_id) is not None:
+        if not is_waiting(row) or self.runner.find(run_id) is not None:
             return End.DONE  # also if paused, or taken by another process
         if row.stop == "cancel":
             # The worker that it was requested of ended before it could.
@@ -196,27 +202,66 @@ class Worker:
             return End.DONE
         if run_id in self._declined:
             return End.DECLINE_LATER
+        return await self._try(row)
+
+    async def _try(self, row: store.RunRow) -> End:
+        """Carry out a waiting run, unless it has lost too many workers. Return the end of its job."""
+        lost, tries = row.lost_workers + (row.worker is not None), self.runner.settings.worker.tries
+        if lost >= tries:
+            return await self._hold_back(row, lost)
+        is_last = lost > 0 and lost == tries - 1
+        if not is_last:
+            return await self._resume(row)
+        if self._last_try is not None:
+            return End.RETRY
+        # Runs that have lost the same workers may be harmless: each gets its last try without the others.
+        self._last_try = row.id
         try:
-            handle = await self.runner.resume(run_id)
+            return await self._resume(row)
+        finally:
+            self._last_try = None
+
+    async def _hold_back(self, row: store.RunRow, lost: int) -> End:
+        workers = "the worker" if lost == 1 else f"{lost} workers, one after another,"
+        why = (
+            f"{workers} that carried out this run ended without a word, the last one on "
+            f"{host_of(row.worker) or 'an unknown host'}: perhaps for lack of memory. No worker takes the "
+            f"run again by itself; to try again: pnyx resume {row.id}, to end it: pnyx cancel {row.id}"
+        )
+        with suppress(Running):
+            async with self.runner.taken(row) as handle:
+                await handle.end_held_back(why)
+            self._report_problem(f"run {row.id} is paused: {why}")
+        return End.DONE
+
+    async def _resume(self, row: store.RunRow) -> End:
+        try:
+            handle = await self.runner.resume(row.id)
         except Running:
             return End.DONE
         except StoreError:
             raise
         except Exception as exc:
-            self._declined.add(run_id)
-            self._declined_checked_at = time.monotonic()
-            self._report_problem(
-                f"run {run_id} cannot continue here and waits for another worker: {self._error_text(exc)}. "
-                f"Fix this and restart the worker, or end the run with: pnyx cancel {run_id}"
-            )
-            return End.DECLINE
-        self._report(f"run {run_id} · {'resumed' if row.epoch > 1 else 'started'}")
+            return await self._decline(row, self._error_text(exc))
+        self._report(f"run {row.id} · {'resumed' if row.epoch > 1 else 'started'}")
         try:
             result = await handle.result()
         except Diverged as exc:
             self._report_problem(str(exc))
             return End.DONE
         return self._end_of(result, handle.requeue_on_stop)
+
+    async def _decline(self, row: store.RunRow, why: str) -> End:
+        """Leave a run that cannot continue here to other workers, and tell its owner why."""
+        self._declined.add(row.id)
+        self._declined_checked_at = time.monotonic()
+        self._report_problem(
+            f"run {row.id} cannot continue here and waits for another worker: {why}. "
+            f"Fix this and restart the worker, or end the run with: pnyx cancel {row.id}"
+        )
+        note = f"{socket.gethostname()}: {why}"
+        await self.runner.database.write(lambda connection: leases.decline(connection, row, note))
+        return End.DECLINE
 
     def _end_of(self, result: Result, requeue: bool) -> End:
         if result.status not in FINAL and requeue and result.stop_reason == "interrupted":
@@ -226,8 +271,14 @@ class Worker:
         return End.DONE
 
     def _error_text(self, exc: BaseException) -> str:
-        text = str(exc) if isinstance(exc, PnyxError) else f"{type(exc).__name__}: {exc}"
+        text = str(exc) if isinstance(exc, PnyxError) else self._bug_text(exc)
         return self.runner.providers.redact(text)
+
+    def _bug_text(self, exc: BaseException) -> str:
+        # Its message may quote a prompt, and a log is read by many.
+        chosen = self.runner.settings.telemetry
+        shown = chosen.log_format == "text" or chosen.content
+        return f"{type(exc).__name__}: {exc}" if shown else type(exc).__name__
 
     async def _beat(self) -> None:
         await self.queue.beat(LEASE_S)
@@ -236,19 +287,20 @@ class Worker:
         """Create a job for every waiting run without one, and put back jobs that no process performs."""
         async with self._fetching:
             await self.queue.put_back_strays(self._jobs.keys())
-        rows = await self.runner.database.read(partial(store.unattended, limit=SWEEP_LIMIT))
-        waiting = [row for row in rows if is_waiting(row, time.time())]
+        rows = await self.runner.database.read(partial(leases.unattended, limit=SWEEP_LIMIT))
+        waiting = [row for row in rows if is_waiting(row)]
+        now = time.monotonic()
+        self._jobless = {row.id: self._jobless.get(row.id, now) for row in waiting}
         if not waiting:
             return
         queued = await self.queue.queued_runs()
         for row in waiting:
             job_waits, has_worker = queued.get(row.id), belongs_to_worker(row)
+            if job_waits is not None:
+                self._jobless[row.id] = now
             # A new run may be about to get its job, and the process with its job about to take it. The job of
             # a worker that is gone belongs to no process.
-            if not job_waits and (has_worker or (job_waits is None and _age_s(row) > SWEEP_S)):
-                await self.queue.defer(row.id)
-
-
-def _age_s(row: store.RunRow) -> float:
-    """Return the seconds since the run was created, resumed or put back."""
-    return (datetime.now(UTC) - datetime.fromisoformat(row.updated_at)).total_seconds()
+            if not job_waits and (
+                has_worker or (job_waits is None and now - self._jobless[row.id] >= SWEEP_S / 2)
+            ):
+                await self.queue.defer(row.id, row.owner)

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from ..errors import PnyxError, StoreError, UsageError
 from . import search
 from .engine import Database
-from .schema import keys, metadata, runs, writers
+from .schema import keys, metadata, runs, shares, writers
 
 __all__ = ["backup", "damage", "keys_in", "restore"]
 
@@ -27,6 +27,8 @@ TABLES = tuple(table for table in metadata.sorted_tables if table is not writers
 """The tables of a backup: all except the marks of processes, which mean nothing in another database."""
 BATCH_ROWS = 500
 """Rows in memory at a time."""
+SECRETS = (keys, shares)
+"""The tables by which others read runs: a restore puts them in force only if it is told to."""
 
 
 async def backup(database: Database, file: Path) -> Mapping[str, int]:
@@ -69,7 +71,7 @@ def _file_error(exc: OSError, message: str) -> PnyxError:
 async def restore(database: Database, file: Path, *, with_keys: bool = False) -> Mapping[str, int]:
     """Load the backup `file` into the empty `database`, in one transaction. Return the rows of each table.
 
-    with_keys: put the server's API keys of the backup in force too.
+    with_keys: put the server's API keys and the links to runs of the backup in force too.
 
     Runs that were running are paused there, since no process runs them. Raises `UsageError` if `database`
     is not empty or `file` cannot be read, and `StoreError` if `file` is not a backup, or one of a newer
@@ -156,7 +158,9 @@ def _read_in(copy: Engine, connection: Connection, name: str, with_keys: bool) -
         if connection.execute(select(func.count()).select_from(table)).scalar():
             raise UsageError(f"database {name} is not empty: restore into a new one, set with PNYX_DATABASE")
     with copy.connect() as source:
-        rows = _copy(source, connection, TABLES if with_keys else tuple(t for t in TABLES if t is not keys))
+        rows = _copy(
+            source, connection, TABLES if with_keys else tuple(t for t in TABLES if t not in SECRETS)
+        )
     running = runs.c.status == "running"
     connection.execute(update(runs).where(running).values(status="paused", worker=None))
     return rows

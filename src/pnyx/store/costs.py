@@ -1,33 +1,41 @@
-"""The cost of calls, summed by the database from the events of their runs."""
+"""What calls cost, summed for each run, day and model when their events are written.
+
+The sums are of no use to a run: they are kept when it is deleted, so that reports of costs stay right.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, Connection, case, cast, func, or_, select, type_coerce
+from sqlalchemy import Connection, select, text
 
-from .schema import events, runs
+from ..core.events import CallFailed, CallFinished, CallStarted, Event
+from ..core.models import NOBODY, NUSD, Payer
+from ..core.text import replace_invalid
+from .prepared import Prepared
+from .schema import run_costs
 
-__all__ = ["CallCosts", "call_costs"]
+__all__ = ["COUNTS", "TOKENS", "CallCosts", "add_costs", "call_costs"]
 
-KINDS = ("call_started", "call_finished", "call_failed")
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+COUNTS = ("calls", *TOKENS, "cost_nusd", "unpriced")
+"""The columns that are sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCosts:
-    """The calls of one seat of a run on one day (UTC), and their cost.
+    """The calls of a run to one model on one day (UTC), and their cost.
 
     calls: requests sent. cost_usd: sum of the known costs. unpriced: number of responses and failures with
-    an unknown cost. owner: name of the server's key that started the run, or "local".
+    an unknown cost. owner, panel: as in `Payer`.
     """
 
     run_id: str
     owner: str
     protocol: str
+    panel: str
     model: str
     day: str
     calls: int = 0
@@ -38,87 +46,58 @@ class CallCosts:
     unpriced: int = 0
 
 
-def call_costs(connection: Connection, since: str = "") -> list[CallCosts]:
+def add_costs(connection: Connection, run_id: str, payer: Payer, batch: Iterable[Event]) -> None:
+    """Add the calls among the new events of a run to its sums.
+
+    Replies that a fork copied are neither calls nor costs of the fork.
+    """
+    sums: dict[tuple[str, str], dict[str, int]] = {}
+    for event in batch:
+        if not isinstance(event, CallStarted | CallFinished | CallFailed):
+            continue
+        if payer is NOBODY or (isinstance(event, CallFinished) and event.copied):
+            continue
+        model = payer.models.get(event.seat or "", event.seat or "")
+        row = sums.setdefault((event.time[:10], replace_invalid(model)), dict.fromkeys(COUNTS, 0))
+        for name, count in _counts(event).items():
+            row[name] += count
+    group = {"run_id": run_id, "owner": payer.owner, "protocol": payer.protocol, "panel": payer.panel}
+    for (day, model), row in sorted(sums.items()):
+        _ADD(connection, {**group, "day": day, "model": model, **row})
+
+
+def _counts(event: CallStarted | CallFinished | CallFailed) -> dict[str, int]:
+    if isinstance(event, CallStarted):
+        return {"calls": 1}
+    # A failed call has no cost, but what the ledger charged for it.
+    cost = event.cost_usd if isinstance(event, CallFinished) else event.charged_usd
+    counts = {name: int(getattr(event, name)) for name in TOKENS}
+    return counts | ({"unpriced": 1} if cost is None else {"cost_nusd": round(cost * NUSD)})
+
+
+def call_costs(connection: Connection, since: str = "", owner: str | None = None) -> list[CallCosts]:
     """Return the costs of calls on and after the day `since` (ISO 8601, UTC), in no order.
 
-    A seat and day may have several entries: sum them. Replies that a fork copied are neither calls nor
-    costs of the fork.
+    owner: only of their runs. `store.cost_sums` adds up those of all runs in a fraction of the time.
     """
-    unreadable = _is_unreadable(connection)
-    document = _document(connection, unreadable)
-    day = func.substr(document["time"].as_string(), 1, 10)
-    seat, copied = document["seat"].as_string(), document["copied"].as_boolean()
-    # A failed call has no cost, but what the ledger charged for it.
-    cost = func.coalesce(document["cost_usd"].as_float(), document["charged_usd"].as_float())
-    keys: tuple[ColumnElement[Any], ...] = (events.c.run_id, seat, day, events.c.type)
-    tokens = (func.sum(document[name].as_integer()) for name in TOKENS)
-    query = (
-        select(*keys, func.count(), func.count(cost), func.sum(cost), *tokens)
-        .where(events.c.type.in_(KINDS), day >= since, func.coalesce(copied, False).is_(False))
-        .group_by(*keys)
+    query = select(run_costs).where(run_costs.c.day >= since)
+    if owner is not None:
+        query = query.where(run_costs.c.owner == owner)
+    return [_costs(row) for row in connection.execute(query)]
+
+
+def _costs(row: Any) -> CallCosts:
+    values = dict(row._mapping)
+    return CallCosts(cost_usd=values.pop("cost_nusd") / NUSD, **values)
+
+
+_KEYS = ("run_id", "day", "model")
+_COLUMNS = (*_KEYS, "owner", "protocol", "panel", *COUNTS)
+_ADD = Prepared(
+    text(
+        f"INSERT INTO run_costs ({', '.join(_COLUMNS)}) "
+        f"VALUES ({', '.join(f':{name}' for name in _COLUMNS)}) "
+        f"ON CONFLICT ({', '.join(_KEYS)}) DO UPDATE SET "
+        + ", ".join(f"{name} = run_costs.{name} + excluded.{name}" for name in COUNTS)
     )
-    rows = [*map(tuple, connection.execute(query)), *_parse_unreadable(connection, unreadable, since)]
-    known = _runs(connection, {row[0] for row in rows})
-    return [_costs(known[row[0]], *row) for row in rows]
-
-
-def _is_unreadable(connection: Connection) -> ColumnElement[bool]:
-    """Whether an event may be JSON that Python reads and the database does not.
-
-    Infinite numbers are not JSON. PostgreSQL rejects a whole document with a NUL or a lone surrogate in it.
-    Whether an escaped surrogate is alone depends on its neighbour, so every one counts as unreadable.
-    """
-    sqlite = connection.dialect.name == "sqlite"
-    found = func.instr if sqlite else func.strpos
-    signs = ("NaN", "Infinity") if sqlite else ("NaN", "Infinity", r"\u0000", r"\ud")
-    return or_(*(found(events.c.body, sign) > 0 for sign in signs))
-
-
-def _document(connection: Connection, unreadable: ColumnElement[bool]) -> ColumnElement[Any]:
-    """Return the event as JSON, empty if it is unreadable. SQLite reads the text, PostgreSQL needs a cast."""
-    body = case((unreadable, "{}"), else_=events.c.body)
-    return type_coerce(body, JSON) if connection.dialect.name == "sqlite" else cast(body, JSON)
-
-
-def _parse_unreadable(
-    connection: Connection, unreadable: ColumnElement[bool], since: str
-) -> Iterator[tuple[Any, ...]]:
-    """Yield a row of the sums for each event that the database cannot read."""
-    query = select(events.c.run_id, events.c.type, events.c.body).where(events.c.type.in_(KINDS), unreadable)
-    for run_id, kind, body in connection.execution_options(stream_results=True).execute(query):
-        event = json.loads(body)
-        day, cost = event["time"][:10], event.get("cost_usd")
-        if day < since or event.get("copied"):
-            continue
-        cost = event.get("charged_usd") if cost is None else cost
-        tokens = (event.get(name) for name in TOKENS)
-        yield run_id, event["seat"], day, kind, 1, int(cost is not None), cost, *tokens
-
-
-def _runs(connection: Connection, ids: set[str]) -> dict[str, tuple[str, str, dict[str, str]]]:
-    """Return run id -> (owner, protocol, seat label -> model)."""
-    query = select(runs.c.id, runs.c.owner, runs.c.protocol, runs.c.spec)
-    return {
-        id: (owner, protocol, {seat["label"]: seat["model"] for seat in json.loads(spec)["seats"]})
-        for id, owner, protocol, spec in connection.execute(query)
-        if id in ids
-    }
-
-
-def _costs(
-    run: tuple[str, str, dict[str, str]],
-    run_id: str,
-    seat: str,
-    day: str,
-    kind: str,
-    count: int,
-    priced: int,
-    cost: float | None,
-    *tokens: int | None,
-) -> CallCosts:
-    owner, protocol, models = run
-    group = (run_id, owner, protocol, models.get(seat, seat), day)
-    if kind == "call_started":
-        return CallCosts(*group, calls=count)
-    new, cached, output = (count or 0 for count in tokens)
-    return CallCosts(*group, 0, new, cached, output, cost or 0.0, unpriced=count - priced)
+)

@@ -32,7 +32,10 @@ __all__ = ["Account", "Exhausted", "lock", "open_account", "read_account", "rese
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The cap, spending and reservations of one scope (run:ID, day:DATE, batch:ID, key:NAME), in nUSD."""
+    """The cap, spending and reservations of one scope, in nUSD.
+
+    scope: run:ID, day:DATE, batch:ID, key:NAME or key-day:NAME:DATE.
+    """
 
     scope: str
     cap_nusd: int | None

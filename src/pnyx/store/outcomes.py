@@ -23,7 +23,7 @@ HISTORY_LIMIT = 5000
 
 
 def record(connection: Connection, run_id: str, owner: str, time: str, judged: JudgedRun) -> None:
-    """Store the outcome of a run; a later one replaces an earlier one."""
+    """Store the outcome of a run; a later one replaces an earlier one. owner: learns from it."""
     connection.execute(delete(outcomes).where(outcomes.c.run_id == run_id))
     # An answer may hold characters that no database stores. Cleaned alike, it still equals the gold answer.
     answers = [
@@ -40,8 +40,9 @@ def record(connection: Connection, run_id: str, owner: str, time: str, judged: J
         "gold": None if judged.gold is None else replace_invalid(judged.gold),
         "panel": json.dumps(judged.panel) if judged.panel else None,
         "rule": judged.rule,
+        "run_owner": select(runs.c.owner).where(runs.c.id == run_id).scalar_subquery(),
     }
-    connection.execute(insert(outcomes), values)
+    connection.execute(insert(outcomes).values(values))
 
 
 def forget(connection: Connection, run_id: str) -> None:
@@ -55,7 +56,9 @@ def forget_earlier(connection: Connection, owner: str, latest: Collection[str]) 
     A run repeats another one with the same question, batch, protocol and options.
     """
     query = select(runs.c.id, runs.c.question, runs.c.protocol, runs.c.spec)
-    found = connection.execute(query.join(outcomes).where(runs.c.owner == owner))
+    found = connection.execute(
+        query.join(outcomes, outcomes.c.run_id == runs.c.id).where(runs.c.owner == owner)
+    )
     requests = {row.id: (row.question, row.protocol, *_batch(row.spec)) for row in found}
     repeated = {requests[id] for id in latest}
     earlier = [{"id": id} for id, request in requests.items() if request in repeated and id not in latest]
@@ -81,10 +84,9 @@ def history(connection: Connection, owner: str) -> list[JudgedRun]:
 
     query = (
         select(outcomes)
-        .join(runs, runs.c.id == outcomes.c.run_id)
         .where(outcomes.c.owner == owner)
         # An evaluation grades thousands at once; feedback on real questions must not be pushed out by it.
-        .order_by(runs.c.owner != owner, outcomes.c.judged_at.desc(), outcomes.c.run_id)
+        .order_by(outcomes.c.run_owner != owner, outcomes.c.judged_at.desc(), outcomes.c.run_id)
         .limit(HISTORY_LIMIT)
     )
     return [

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Set
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
 from ..extras import need
+from .queue_shares import DECLINED, TABLES, WAITING, Share, choose, owner_of, queue_of
 
 if TYPE_CHECKING:
     from procrastinate import App
@@ -25,26 +26,27 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Queue", "open_queue"]
 
 TASK = "pnyx"
-QUEUE, DECLINED = "pnyx", "pnyx left"
-"""Queues: jobs for any worker, and jobs that one worker declined and leaves to others."""
 SCHEMA = "pnyx_queue"
 """Prefix of the PostgreSQL schemas that hold queues.
 
-A hash of procrastinate's tables follows: they differ between its releases, and each release has a schema of
-its own. Waiting runs are found again from their rows.
+A hash of procrastinate's tables and of ours follows: they differ between releases, and each release has a
+schema of its own. Waiting runs are found again from their rows.
 """
 WAIT_S = 5.0
 """Seconds to wait for a connection."""
+IDLE_S = 10
+"""Seconds after which PostgreSQL ends a transaction of a process that was frozen in it, with its locks."""
 LOCK = 7265988
 """Advisory lock of PostgreSQL, held while the schema is created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job for one run. tries: how often it was put back."""
+    """A job for one run of an owner. tries: how often it was put back."""
 
     id: int
     run_id: str
+    owner: str
     tries: int
 
 
@@ -53,6 +55,7 @@ class Queue:
 
     def __init__(self, app: App, name: str) -> None:
         self._app, self._manager, self.name = app, app.job_manager, name
+        self._connector: Any = app.connector
         self._worker_id: int | None = None
 
     @classmethod
@@ -65,7 +68,7 @@ class Queue:
         import psycopg
         from procrastinate.schema import SchemaManager
 
-        tables = SchemaManager.get_schema()
+        tables = SchemaManager.get_schema() + TABLES
         schema = f"{SCHEMA}_{hashlib.sha256(tables.encode()).hexdigest()[:8]}"
         parameters = _parameters(server)
         with _store_errors(name := server.name):
@@ -73,7 +76,7 @@ class Queue:
                 await _create_schema(connection, schema, tables)
             connector = procrastinate.PsycopgConnector(
                 # The last of several settings of the same option applies.
-                kwargs=parameters | {"options": f"{parameters.get('options', '')} -c search_path={schema}"},
+                kwargs=parameters | {"options": _options(parameters, schema)},
                 min_size=1,
                 max_size=4,
                 timeout=WAIT_S,
@@ -92,32 +95,44 @@ class Queue:
         with suppress(StoreError), _store_errors(self.name):
             await self._app.close_async()
 
-    async def defer(self, run_id: str) -> None:
-        """Add a job for the run, unless one is waiting."""
+    async def defer(self, run_id: str, owner: str) -> None:
+        """Add a job for a run of an owner, unless one is waiting."""
         # Only an installed extra can have made this queue.
         from procrastinate.exceptions import AlreadyEnqueued
 
-        task = self._app.configure_task(TASK, allow_unknown=True, queue=QUEUE, queueing_lock=run_id)
+        queue = queue_of(owner)
+        task = self._app.configure_task(TASK, allow_unknown=True, queue=queue, queueing_lock=run_id)
         with _store_errors(self.name), suppress(AlreadyEnqueued):
             await task.defer_async(run_id=run_id)
 
-    async def fetch(self, declined: bool = True) -> Job | None:
-        """Take the next due job for this process, or return None if there is none.
+    async def fetch(self, declined: bool = True, shares: Mapping[str, Share] | None = None) -> Job | None:
+        """Take the next due job for this process, or return None if none may start.
 
-        declined: also consider jobs that a worker declined.
+        declined: also consider jobs that a worker declined. shares: of owners, see `queue_shares`.
         """
-        queues = [QUEUE, DECLINED] if declined else [QUEUE]
+        kinds = [WAITING, DECLINED] if declined else [WAITING]
         with _store_errors(self.name):
             try:
                 if self._worker_id is None:
                     self._worker_id = await self._manager.register_worker()
-                job = await self._manager.fetch_job(queues, self._worker_id)
+                job = await self._fetch(self._worker_id, kinds, shares or {})
             except Exception as exc:
                 # Pruned after a long silence: register as a new worker.
                 if type(exc.__cause__).__name__ == "ForeignKeyViolation":
                     self._worker_id = None
                 raise
         return None if job is None else _job(job)
+
+    async def _fetch(self, worker_id: int, kinds: list[str], shares: Mapping[str, Share]) -> Any:
+        """Choose a queue and take its next job, in one transaction."""
+        # Only an installed extra can have made this queue.
+        from procrastinate.manager import JobManager
+
+        async with self._connector.pool.connection() as connection:
+            queues = await choose(connection, kinds, shares)
+            # The queue's functions on this connection, through its own interface.
+            manager = JobManager(_InTransaction(self._connector, connection))  # type: ignore[arg-type]
+            return await manager.fetch_job(queues, worker_id) if queues else None
 
     async def finish(self, job: Job) -> None:
         """Delete a job that is done, by itself or by another job."""
@@ -132,10 +147,12 @@ class Queue:
         # Only an installed extra can have made this queue.
         from procrastinate.exceptions import UniqueViolation
 
-        due = datetime.now(UTC) + timedelta(seconds=after_s)
+        queue = queue_of(job.owner, DECLINED) if declined else None
         try:
             with _store_errors(self.name, UniqueViolation), _ignore_missing_job():
-                queue = DECLINED if declined else None
+                # By the clock of the database, which decides what is due.
+                row = await self._connector.execute_query_one_async(query="SELECT clock_timestamp() AS now")
+                due = row["now"] + timedelta(seconds=after_s)
                 await self._manager.retry_job_by_id_async(job.id, due, queue=queue)
         except UniqueViolation:
             await self.finish(job)  # another job for the run is waiting
@@ -184,7 +201,7 @@ class Queue:
             on_job()
 
         with _store_errors(self.name):
-            await self._manager.listen_for_jobs(on_notification=on_notification, queues=[QUEUE])
+            await self._manager.listen_for_jobs(on_notification=on_notification, queues=None)
 
 
 @asynccontextmanager
@@ -218,13 +235,31 @@ def _server(url: str) -> Server:
 
 
 def _job(job: Any) -> Job:
-    return Job(job.id, str(job.task_kwargs["run_id"]), job.attempts)
+    return Job(job.id, str(job.task_kwargs["run_id"]), owner_of(job.queue), job.attempts)
 
 
 def _parameters(server: Server) -> dict[str, Any]:
     """Return the parameters for libpq: all except SQLAlchemy's own."""
     parameters = {k: v for k, v in server.parameters.items() if k != "prepared_statement_cache_size"}
     return parameters | {"connect_timeout": round(WAIT_S)}
+
+
+def _options(parameters: Mapping[str, Any], schema: str) -> str:
+    """Return the options of a connection to the queue: where its tables are, and how long it may idle."""
+    idle = f"-c idle_in_transaction_session_timeout={IDLE_S * 1000}"
+    return f"{parameters.get('options', '')} -c search_path={schema} {idle}"
+
+
+class _InTransaction:
+    """A connector of procrastinate whose statements are those of one transaction."""
+
+    def __init__(self, connector: Any, connection: Any) -> None:
+        self._connector, self._connection = connector, connection
+
+    async def execute_query_one_async(self, query: str, **arguments: Any) -> Any:
+        return await self._connector.execute_query_one_async_with_connection(
+            self._connection, query, **arguments
+        )
 
 
 async def _create_schema(connection: Any, schema: str, tables: str) -> None:

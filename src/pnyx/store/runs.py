@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     bindparam,
     insert,
@@ -23,30 +22,32 @@ from sqlalchemy.exc import IntegrityError
 
 from ..core.documents import STAMP, read, stamp
 from ..core.events import Event, from_json, to_json
+from ..core.models import NOBODY, Payer
 from ..core.regex import regex
 from ..core.text import is_text
-from ..errors import Fenced, NotFound, Running, Taken, Unreadable
+from ..errors import Fenced, NotFound, Taken, Unreadable
 from . import search
+from .clock import clock
 from .contents import with_contents, without_contents
+from .costs import add_costs
 from .prepared import Prepared
+from .run_filters import COLUMNS, Filters, page_query, prefix_range
 from .schema import events, runs
 
 __all__ = [
+    "COLUMNS",
     "WORKER",
     "RunRow",
     "append",
-    "beat",
     "conversation",
     "create",
     "find",
+    "from_columns",
     "listing",
     "log",
     "patch",
     "rows",
     "specs",
-    "stop_requests",
-    "take",
-    "unattended",
 ]
 
 WORKER = "worker@"
@@ -54,15 +55,20 @@ WORKER = "worker@"
 
 _ID = regex("[a-z0-9]+")
 """The characters of ids; every index sorts these alike."""
+_NAMES = tuple(column.name for column in runs.columns)
 _OWNER = runs.c.owner.concat("")
 """The owner without its index, which SQLite prefers although most runs have the same owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run's row. spec and result are the parsed JSON; heartbeat_at is in seconds since 1970.
+    """A run's row. spec and result are the parsed JSON.
 
     worker: the process that writes it; None with the status "running" means: the next worker takes it.
+    heartbeat_at, first_taken_at: of its process, and of the first worker that took it since its owner started
+    or resumed it. read_at: when the row was read. All three are seconds since 1970 by the database's clock.
+    lost_workers: how many workers ended while they had it, since its owner started or resumed it. held_back:
+    of a waiting run, why a worker could not take it; of a paused one, why no worker takes it any more.
     conversation: the id of its conversation, as in its spec. problem: why spec or result cannot be read, and
     are empty; see `check`.
     """
@@ -83,6 +89,10 @@ class RunRow:
     result: Mapping[str, Any] | None
     forked_from: str | None
     conversation: str | None = None
+    lost_workers: int = 0
+    first_taken_at: float | None = None
+    held_back: str | None = None
+    read_at: float = field(default=0.0, compare=False)
     problem: str | None = None
 
     def check(self) -> RunRow:
@@ -128,10 +138,12 @@ class RunRow:
 
 def create(connection: Connection, row: RunRow) -> None:
     """Insert a run. Raises `Taken` if its id exists."""
-    values = {name: getattr(row, name) for name in RunRow.__slots__ if name != "problem"}
+    values = {name: getattr(row, name) for name in _NAMES}
+    if row.worker is not None and row.heartbeat_at is None:
+        values["heartbeat_at"] = clock()
     values |= {"spec": json.dumps(stamp(row.spec)), "result": row.result and json.dumps(stamp(row.result))}
     try:
-        connection.execute(insert(runs), values)
+        connection.execute(insert(runs).values(**values))
     except IntegrityError as exc:
         raise Taken(f"run {row.id} already exists") from exc
     search.add(connection, (row.id, row.question, row.result))
@@ -142,17 +154,17 @@ def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRo
     found: Sequence[Any] = ()
     if _ID.fullmatch(prefix):
         of_owner = () if owner is None else (owner == _OWNER,)
-        query = select(runs).where(*of_owner)
+        query = select(*COLUMNS).where(*of_owner)
         found = connection.execute(query.where(runs.c.id == prefix)).all()
         if not found:
-            has_prefix, order = _prefix_range(connection, runs.c.id, prefix)
+            has_prefix, order = prefix_range(connection, runs.c.id, prefix)
             found = connection.execute(query.where(has_prefix).order_by(order).limit(4)).all()
     if not found:
         raise NotFound(f"no run {prefix!r}; `pnyx runs` lists them")
     if len(found) > 1:
         ids = _first_ids([r.id for r in found])
         raise NotFound(f"run {prefix!r} is not unique: {ids}; type more characters of the id")
-    return _row(found[0])
+    return from_columns(found[0])
 
 
 def _first_ids(ids: Sequence[str]) -> str:
@@ -160,60 +172,29 @@ def _first_ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
 
 
-def _prefix_range(
-    connection: Connection, column: ColumnElement[Any], prefix: str
-) -> tuple[ColumnElement[bool], ColumnElement[Any]]:
-    """Return the condition that the column starts with `prefix`, and the column in that order.
-
-    A range, which uses an index: with LIKE, SQLite would read every row.
-    """
-    ordered = column.collate("BINARY" if connection.dialect.name == "sqlite" else "C")
-    return (ordered >= prefix) & (ordered < prefix + "~"), ordered
-
-
 def listing(
-    connection: Connection,
-    *,
-    status: str | None = None,
-    limit: int = 20,
-    owner: str | None = None,
-    except_owner: str | None = None,
-    has_worker: bool | None = None,
-    prefix: str = "",
-    after: tuple[str, str] | None = None,
+    connection: Connection, *, limit: int = 20, after: tuple[str, str] | None = None, **filters: Any
 ) -> list[RunRow]:
-    """Return runs, newest first. status, owner, except_owner, has_worker: filters; None matches all runs.
+    """Return runs, newest first. filters: as in `Filters`.
 
-    prefix: of their ids. after: only those listed after the run of this `created_at` and id.
+    after: only those listed after the run of this `created_at` and id.
     """
-    query = select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(limit)
-    if status is not None:
-        query = query.where(runs.c.status == status)
-    if owner is not None:
-        query = query.where(runs.c.owner == owner)
-    if except_owner is not None:
-        query = query.where(runs.c.owner != except_owner)
-    if has_worker is not None:
-        query = query.where(runs.c.worker.is_not(None) if has_worker else runs.c.worker.is_(None))
-    if prefix:
-        query = query.where(_prefix_range(connection, runs.c.id, prefix)[0])
-    if after is not None:
-        created_at, id = after
-        same = (runs.c.created_at == created_at) & (runs.c.id > id)
-        query = query.where((runs.c.created_at < created_at) | same)
-    return [_row(row) for row in connection.execute(query)]
+    query = page_query(connection, Filters(**filters), limit, after)
+    return [from_columns(row) for row in connection.execute(query)]
 
 
 def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, Any]]:
     """Return the specs of an owner's runs of a protocol, oldest first, without those that cannot be read."""
-    query = select(runs).where(runs.c.owner == owner, runs.c.protocol == protocol)
-    found = map(_row, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
+    query = select(*COLUMNS).where(runs.c.owner == owner, runs.c.protocol == protocol)
+    found = map(from_columns, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
     return [dict(row.spec) for row in found if row.problem is None]
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
     """Return the runs with these ids, in the order of the ids."""
-    found = {row.id: _row(row) for row in connection.execute(select(runs).where(runs.c.id.in_(ids)))}
+    found = {
+        row.id: from_columns(row) for row in connection.execute(select(*COLUMNS).where(runs.c.id.in_(ids)))
+    }
     return [found[id] for id in ids]
 
 
@@ -225,12 +206,12 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
     of_owner = () if owner is None else (owner == _OWNER,)
 
     def turns(name: str) -> list[RunRow]:
-        query = select(runs).where(runs.c.conversation == name, *of_owner)
-        return [_row(row) for row in connection.execute(query.order_by(runs.c.created_at, runs.c.id))]
+        query = select(*COLUMNS).where(runs.c.conversation == name, *of_owner)
+        return [from_columns(row) for row in connection.execute(query.order_by(runs.c.created_at, runs.c.id))]
 
     if is_text(prefix) and (whole := turns(prefix)):
         return whole
-    has_prefix = or_(*(_prefix_range(connection, c, prefix)[0] for c in (runs.c.conversation, runs.c.id)))
+    has_prefix = or_(*(prefix_range(connection, c, prefix)[0] for c in (runs.c.conversation, runs.c.id)))
     query = select(runs.c.conversation, runs.c.id)
     query = query.where(runs.c.conversation.is_not(None), has_prefix, *of_owner)
     found = connection.execute(query).all() if _ID.fullmatch(prefix) else []
@@ -264,67 +245,6 @@ def _event(run_id: str, document: Mapping[str, Any]) -> Event:
         raise Unreadable(f"run {run_id}: {exc}") from exc
 
 
-def unattended(connection: Connection, limit: int) -> list[RunRow]:
-    """Return running runs that have no process or a `pnyx worker`, oldest first."""
-    for_workers = runs.c.worker.is_(None) | runs.c.worker.startswith(WORKER)
-    query = select(runs).where(runs.c.status == "running", for_workers)
-    return [_row(row) for row in connection.execute(query.order_by(runs.c.created_at).limit(limit))]
-
-
-def take(
-    connection: Connection,
-    run_id: str,
-    worker: str | None,
-    now: str,
-    beat_at: float,
-    seen: RunRow | None = None,
-) -> int:
-    """Make `worker` the only writer of the run and return the new epoch, which refuses earlier writers.
-
-    worker: None leaves the run to the first worker that takes it.
-    seen: the row as it was read. Raises `Running` if the run has changed since: another process took it, its
-    process continued, or it was asked to stop.
-    """
-    unchanged: tuple[ColumnElement[bool], ...] = ()
-    if seen is not None:
-        stop = runs.c.stop.is_not_distinct_from(seen.stop)
-        unchanged = (runs.c.epoch == seen.epoch, runs.c.seq == seen.seq, stop)
-    statement = (
-        update(runs)
-        .where(runs.c.id == run_id, *unchanged)
-        .values(
-            epoch=runs.c.epoch + 1,
-            worker=worker,
-            heartbeat_at=beat_at,
-            updated_at=now,
-            stop=None,
-            status="running",
-        )
-        .returning(runs.c.epoch)
-    )
-    epoch = connection.execute(statement).scalar_one_or_none()
-    if epoch is None:
-        raise Running(run_id, f"run {run_id} was taken up by another process just now")
-    return int(epoch)
-
-
-def release(
-    connection: Connection,
-    run_id: str,
-    epoch: int,
-    status: str = "paused",
-    worker: str | None = None,
-) -> None:
-    """Release a run that its process could not finish, unless another process has taken it.
-
-    worker: release it only if this process has it; None: whichever process has it.
-    """
-    is_held = (runs.c.id == run_id) & (runs.c.epoch == epoch) & (runs.c.status == "running")
-    if worker is not None:
-        is_held &= runs.c.worker == worker
-    connection.execute(update(runs).where(is_held).values(status=status, worker=None))
-
-
 def append(
     connection: Connection,
     run_id: str,
@@ -332,11 +252,13 @@ def append(
     batch: Sequence[Event],
     columns: Mapping[str, Any] | None = None,
     contents: Mapping[str, str] | None = None,
+    payer: Payer = NOBODY,
 ) -> tuple[int, str | None]:
     """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
 
     columns: columns of the run's row to set with them. contents: of the run's files, which are stored once,
-    see `store.contents`. Raises `Fenced` if the run has another epoch.
+    see `store.contents`. payer: who pays for the calls among them. Raises `Fenced` if the run has another
+    epoch.
     """
     advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
     if not advanced:
@@ -348,6 +270,7 @@ def append(
         rows.append({"run_id": run_id, "seq": seq, "type": item.type, "body": json.dumps(stamp(document))})
     if rows:
         _APPEND(connection, *rows)
+        add_costs(connection, run_id, payer, batch)
     if columns:
         patch(connection, run_id, columns)
     return last, stop
@@ -361,19 +284,6 @@ def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> No
         search.update(connection, run_id, columns["result"])
 
 
-def beat(connection: Connection, worker: str, at: float) -> None:
-    """Renew the leases of all runs of `worker`. at: seconds since 1970."""
-    is_held = (runs.c.worker == worker) & (runs.c.status == "running")
-    connection.execute(update(runs).where(is_held).values(heartbeat_at=at))
-
-
-def stop_requests(connection: Connection, worker: str) -> dict[str, str]:
-    """Return the runs of `worker` that another process wants to stop -> "cancel" or "pause"."""
-    is_held = (runs.c.worker == worker) & (runs.c.status == "running")
-    query = select(runs.c.id, runs.c.stop).where(is_held, runs.c.stop.is_not(None))
-    return {row.id: row.stop for row in connection.execute(query)}
-
-
 _ADVANCE = Prepared(
     update(runs)
     .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))
@@ -383,7 +293,8 @@ _ADVANCE = Prepared(
 _APPEND = Prepared(insert(events))
 
 
-def _row(row: Any) -> RunRow:
+def from_columns(row: Any) -> RunRow:
+    """Return the row of a run from its `COLUMNS`."""
     values = dict(row._mapping)
     spec, result = values["spec"], values["result"]
     try:

@@ -7,18 +7,22 @@ from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, Me
 __all__ = [
     "REVISION",
     "contents",
+    "cost_days",
     "estimates",
     "events",
     "holds",
     "keys",
+    "labels",
     "ledger",
     "metadata",
     "outcomes",
+    "run_costs",
     "runs",
+    "shares",
     "writers",
 ]
 
-REVISION = "0010"
+REVISION = "0014"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -42,6 +46,9 @@ runs = Table(
     Column("result", Text),
     Column("forked_from", Text),
     Column("conversation", Text),
+    Column("lost_workers", Integer, nullable=False, server_default="0"),
+    Column("first_taken_at", Float),
+    Column("held_back", Text),
     Index("runs_by_owner", "owner", "created_at"),
     Index("runs_by_status", "status", "created_at"),
     Index("runs_by_conversation", "conversation", "created_at"),
@@ -57,6 +64,65 @@ events = Table(
     Column("type", Text, nullable=False),
     Column("body", Text, nullable=False),
 )
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    Column("created_at", Text, nullable=False),
+    Index("labels_by_value", "kind", "value", "created_at"),
+)
+"""kind: title, tag or pinned; see `store.labels`. created_at: of the run."""
+
+run_costs = Table(
+    "run_costs",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("day", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("protocol", Text, nullable=False),
+    Column("panel", Text, nullable=False),
+    *(
+        Column(name, BigInteger, nullable=False)
+        for name in ("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_nusd", "unpriced")
+    ),
+    Index("run_costs_by_day", "day"),
+)
+"""Sums over the calls of a run, by day (UTC) and model. They stay when the run is deleted."""
+
+cost_days = Table(
+    "cost_days",
+    metadata,
+    *(
+        Column(name, Text, primary_key=True)
+        for name in (
+            "day",
+            "owner",
+            "protocol",
+            "panel",
+            "model",
+            "before_model",
+            "before_provider",
+            "before_run",
+        )
+    ),
+    *(
+        Column(name, BigInteger, nullable=False)
+        for name in (
+            "runs",
+            "calls",
+            "input_tokens",
+            "cached_tokens",
+            "output_tokens",
+            "cost_nusd",
+            "unpriced",
+        )
+    ),
+)
+"""Sums over `run_costs` of the days that are over; see `store.cost_sums`."""
 
 ledger = Table(
     "ledger",
@@ -75,7 +141,8 @@ holds = Table(
     Column("amount_nusd", BigInteger, nullable=False),
     Index("holds_by_scope", "scope"),
 )
-"""What runs under a shared cap are still expected to need. scope: "day", "batch:ID" or "key:NAME"."""
+"""What runs under a shared cap are still expected to need. scope: "day", "batch:ID", "key:NAME" or
+"key-day:NAME"."""
 
 estimates = Table(
     "estimates",
@@ -89,7 +156,7 @@ estimates = Table(
 outcomes = Table(
     "outcomes",
     metadata,
-    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("run_id", Text, primary_key=True),
     Column("owner", Text, nullable=False),
     Column("judged_at", Text, nullable=False),
     Column("protocol", Text, nullable=False),
@@ -99,10 +166,12 @@ outcomes = Table(
     Column("gold", Text),
     Column("panel", Text),
     Column("rule", Text),
+    Column("run_owner", Text),
     Index("outcomes_by_owner", "owner", "judged_at"),
 )
 """Outcomes of runs; see `pnyx.reliability.feedback.JudgedRun`. answers: JSON, [[model, answer], …]. panel:
-JSON, the models of the run, each once; null if unknown. rule: that of `raw`."""
+JSON, the models of the run, each once; null if unknown. rule: that of `raw`. run_owner: the owner of the run.
+They stay when the run is deleted."""
 
 keys = Table(
     "keys",
@@ -112,6 +181,19 @@ keys = Table(
     Column("created_at", Text, nullable=False),
 )
 """The server's keys. name: the owner of the runs started with it. hash: SHA-256 of the key, in hex."""
+
+shares = Table(
+    "shares",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.id"), nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Column("revoked_at", Text),
+    Index("shares_by_run", "run_id", "created_at"),
+)
+"""Links that show one run. id: the public part of its token. hash: SHA-256 of the token, in hex."""
 
 contents = Table(
     "contents",

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import subprocess
-import tempfile
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 from checks import ANSWER, CITY, KEY, URL, check, expect, lab, run, texts_sent
+from programs import Program, free_port, new_folder
 
 PACKAGE = Path.cwd() / "node_modules/sillytavern"
 CHAT = "/api/backends/chat-completions/generate"
@@ -24,42 +19,17 @@ ASKED = [
 ]
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
-class Server:
+class Server(Program):
     """A running SillyTavern. Its key for the panel is stored in its own secrets."""
 
     def __init__(self) -> None:
-        self.folder, port = Path(tempfile.mkdtemp()), free_port()
-        self.url = f"http://127.0.0.1:{port}"
+        folder, port = new_folder(), free_port()
         command = [os.environ["NODE"], PACKAGE / "server.js", "--port", str(port), "--listen", "false"]
-        command += ["--dataRoot", self.folder / "data", "--configPath", self.folder / "config.yaml"]
+        command += ["--dataRoot", folder / "data", "--configPath", folder / "config.yaml"]
         command += ["--disableCsrf", "--browserLaunchEnabled", "false"]
-        with (self.folder / "log").open("w") as log:
-            self.process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
-        end = time.monotonic() + 150
-        while True:
-            runs = self.process.poll() is None and time.monotonic() < end
-            expect(runs, (self.folder / "log").read_text()[-2000:])
-            try:
-                self.post("/api/ping", {})
-                break
-            except (OSError, urllib.error.URLError):
-                time.sleep(0.3)
+        super().__init__(command, folder, f"http://127.0.0.1:{port}")
+        self.wait(lambda: self.post("/api/ping", {}))
         self.post("/api/secrets/write", {"key": "api_key_custom", "value": KEY, "label": "pnyx"})
-
-    def post(self, path: str, body: Any) -> str:
-        data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
-        request = urllib.request.Request(self.url + path, data, headers)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=60) as reply:
-            text: str = reply.read().decode()
-            return text
 
     def generate(self, **more: Any) -> str:
         settings = {
@@ -138,4 +108,4 @@ def errors() -> str:
 try:
     run("sillytavern")
 finally:
-    server.process.terminate()
+    server.stop()

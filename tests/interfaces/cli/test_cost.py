@@ -30,16 +30,26 @@ def test_rows_add_up_to_the_cost_of_the_runs(lab: ScriptedHost) -> None:
     assert len(table) == 5
 
 
+def test_costs_are_grouped_by_saved_panel(lab: ScriptedHost) -> None:
+    with Path("lab.toml").open("a") as file:
+        file.write('[panels.fast]\nseats = ["lab:beta"]\nprotocol = "single"\n')
+    for options in (("-P", "fast"), ("-P", "fast"), ()):
+        assert pnyx("ask", "Should we?", *options, "--json").code == 0
+    rows = pnyx("cost", "--by", "panel", "--json").json["rows"]
+    assert {row["panel"]: row["runs"] for row in rows} == {"fast": 2, "no saved panel": 1}
+
+
 def test_days_are_bounded(lab: ScriptedHost) -> None:
     assert pnyx("cost", "--days", "36500").code == 0
     assert pnyx("cost", "--days", "99999999").code == 2
 
 
-@pytest.mark.parametrize("by", ["provider", "protocol", "day", "run", "key"])
+@pytest.mark.parametrize("by", ["provider", "protocol", "panel", "day", "run", "key"])
 def test_rows_can_be_grouped_by_something_else(lab: ScriptedHost, by: str) -> None:
     run = pnyx("ask", "--json", "Should we?").json
     (row,) = pnyx("cost", "--by", by, "--json").json["rows"]
     known = {"provider": "lab", "protocol": "consensus", "run": run["run_id"], "key": "local"}
+    known["panel"] = "no saved panel"
     assert row[by] == known.get(by, row[by])
     assert row["cost_usd"] == pytest.approx(run["usage"]["cost_usd"])
 

@@ -203,9 +203,12 @@ def test_a_replay_makes_the_same_report_and_calls_no_model(skilled: ScriptedHost
     assert max(map(len, plain.out.splitlines())) <= 110
 
 
-def test_later_runs_learn_from_the_grades_and_the_arms_do_not(skilled: ScriptedHost) -> None:
+def test_nothing_is_learned_where_an_evaluation_is_asked_not_to(skilled: ScriptedHost) -> None:
     measure("--no-learn", "--limit", "2")
     assert pnyx("calibration", "--json").json["n"] == 0
+
+
+def test_later_runs_learn_from_the_grades_and_the_arms_do_not(skilled: ScriptedHost) -> None:
     measure()
     document = pnyx("calibration", "--json").json
     assert document["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
@@ -366,11 +369,11 @@ def test_usage_errors_of_an_evaluation_are_reported_before_any_call(
 
 def test_an_empty_reply_counts_as_wrong_at_its_cost_and_is_not_tried_again(skilled: ScriptedHost) -> None:
     skilled.on("gamma", text=" ")
-    done = measure("--no-self-consistency")
+    done = measure("--no-self-consistency", "--limit", "4")
     assert done.code == 5, done.err
     arm = by_name(done.json)["lab:gamma"]
-    assert (arm["errors"], arm["right"]) == (N, 0)
+    assert (arm["errors"], arm["right"]) == (4, 0)
     assert arm["total_usd"] > 0
     sent = len(skilled.log)
-    assert measure("--no-self-consistency").code == 5
+    assert measure("--no-self-consistency", "--limit", "4").code == 5
     assert len(skilled.log) == sent

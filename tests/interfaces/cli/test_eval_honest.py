@@ -13,7 +13,9 @@ from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.scorer import Score, Target
 from inspect_ai.solver import TaskState
 
+import pnyx
 from pnyx.evaluate.execution.inspect_plugin import same_answer
+from pnyx.reliability.calibration import ENOUGH
 from tests.interfaces.cli.test_eval import (
     ARMS,
     N,
@@ -28,7 +30,7 @@ from tests.interfaces.cli.test_eval import (
     skilled,
     wait_for,
 )
-from tests.interfaces.shell import pnyx
+from tests.interfaces.shell import pnyx as command
 from tests.support.scripted import Request, ScriptedHost
 
 __all__ = ["loaded", "skilled"]
@@ -71,13 +73,16 @@ def test_no_model_has_the_same_label_in_every_question(skilled: ScriptedHost) ->
     labels: dict[str, set[str]] = {}
     for row in rows():
         if row["arm"] == "voting":
-            document = pnyx("export", row["run_id"], "--format", "json").json["result"]
+            document = command("export", row["run_id"], "--format", "json").json["result"]
             for seat in document["seats"]:
                 labels.setdefault(seat["model"], set()).add(seat["seat"])
     assert {len(of_one) for of_one in labels.values()} == {3}
-    # Answers of single models are reused, so the same command again makes no call.
+
+
+def test_answers_of_single_models_are_reused_by_the_same_command(skilled: ScriptedHost) -> None:
+    assert measure(PLAIN, "--limit", "4").code == 0
     before = len(skilled.log)
-    assert run("sums.jsonl", *ARMS, PLAIN, "--limit", "12", "--json", "-q").code == 0
+    assert measure(PLAIN, "--limit", "4").code == 0
     assert len(skilled.log) == before
 
 
@@ -172,7 +177,7 @@ def test_a_run_at_its_cap_is_no_answer_yet_and_a_larger_cap_continues_it(
     assert "2 answers would cost more than budget.run_usd allows for a run. Raise it and run" in done.err
     assert (done.json["partial"], by_name(done.json)["council:quick"]["n"]) == (True, 0)
     assert by_name(done.json)["voting"]["n"] == 2
-    assert pnyx("calibration", "--json").json["n"] == 0
+    assert command("calibration", "--json").json["n"] == 0
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "1")
     done = measure(*more)
     assert done.code == 0, done.err
@@ -182,32 +187,36 @@ def test_a_run_at_its_cap_is_no_answer_yet_and_a_larger_cap_continues_it(
 def test_arms_skip_a_question_that_a_model_has_not_answered(
     skilled: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = {"question": f"Case 3: what is 3 + 5?{' Think well.' * 10_000}", "target": 8}
+    long = {"question": f"Case 3: what is 3 + 5?{' Think well.' * 2_000}", "target": 8}
     short = {"question": "Case 4: what is 4 + 5?", "target": 9}
     (tmp_path / "long.jsonl").write_text(f"{json.dumps(long)}\n{json.dumps(short)}\n")
-    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.05")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.01")
     done = run("long.jsonl", *ARMS, PLAIN, "--json", "-q")
     assert done.code == 4, done.err
     assert "2 answers would cost more than budget.run_usd allows" in done.err  # of alpha and beta
     assert {arm["n"] for arm in done.json["arms"]} == {1}
-    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0005")
-    sent = asked(skilled)["alpha"]
-    none = run("sums.jsonl", *ARMS, "--limit", "4", "--json", "-q")
-    assert (none.code, none.out, asked(skilled)["alpha"]) == (4, "", sent), none.err
     monkeypatch.delenv("PNYX_BUDGET_RUN_USD")
     done = run("long.jsonl", *ARMS, PLAIN, "--json", "-q")
     assert (done.code, {arm["n"] for arm in done.json["arms"]}) == (0, {2}), done.err
+
+
+def test_an_evaluation_whose_questions_all_cost_too_much_asks_nothing(
+    skilled: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.0005")
+    none = measure("--limit", "4")
+    assert (none.code, none.out, asked(skilled)["alpha"]) == (4, "", 0), none.err
 
 
 def test_samples_wait_until_the_cost_of_the_panel_is_known(
     skilled: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = [
-        {"question": f"Case {n}: what is {n} + 5?{' Think well.' * 10_000}", "target": n + 5} for n in (1, 2)
+        {"question": f"Case {n}: what is {n} + 5?{' Think well.' * 2_000}", "target": n + 5} for n in (1, 2)
     ]
     short = [{"question": f"Case {n}: what is {n} + 5?", "target": n + 5} for n in range(4, 8)]
     (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, [*long, *short])))
-    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.05")
+    monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.01")
     done = run("long.jsonl", *ARMS, "--json", "-q")
     assert (done.code, by_name(done.json)["self-consistency"]["n"]) == (4, 0), done.err
     monkeypatch.delenv("PNYX_BUDGET_RUN_USD")
@@ -244,7 +253,7 @@ def test_output_files_overwrite_no_file_that_the_command_uses(
     skilled: ScriptedHost, flags: tuple[str, ...]
 ) -> None:
     before = Path("sums.jsonl").read_text()
-    done = pnyx("eval", *flags)
+    done = command("eval", *flags)
     assert (done.code, done.out) == (2, "")
     assert "which this command also uses; choose another" in done.err
     assert (Path("sums.jsonl").read_text(), skilled.log) == (before, [])
@@ -255,7 +264,7 @@ def test_a_dry_run_assumes_the_most_expensive_question(skilled: ScriptedHost, tm
     costs = []
     for some in (rows, rows[:1], rows[1:]):
         (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, some)))
-        document = pnyx("eval", "long.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
+        document = command("eval", "long.jsonl", *ARMS, "--dry-run", "--json").json["at_most"]
         costs.append(document["lab:alpha"]["cost_usd"])
     assert costs[0] == pytest.approx(2 * max(costs[1:]))
     assert costs[2] > costs[1]
@@ -271,21 +280,32 @@ def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> 
     assert len(skilled.log) == 4 * 4
 
 
-def test_feedback_on_runs_of_an_evaluation_affects_later_runs_and_no_arm(skilled: ScriptedHost) -> None:
-    measure(PLAIN, "--no-learn", "--limit", "12", "--log", "log.jsonl")
-    for row in rows():
-        if row["arm"] == "voting":
-            assert pnyx("feedback", row["run_id"], "--result", "success").code == 0
-    assert pnyx("calibration", "--json").json["protocols"]["voting"]["n"] == 12
-    measure(PLAIN, "--seed", "1", "--limit", "2", "--log", "log.jsonl")
-    assert not [row for row in rows() if "calibrated" in (row["rule"] or "")]
+def test_feedback_gives_later_runs_a_confidence_and_no_arm(skilled: ScriptedHost) -> None:
+    async def ask_and_judge() -> None:
+        every = {"early": False}
+        async with pnyx.open_runner() as runner:
+            for n in range(ENOUGH):
+                asked = await pnyx.ask(
+                    f"Case {n}: what is {n} + 5?", protocol="voting", options=every, runner=runner
+                )
+                await pnyx.feedback(asked.run_id, "success", runner=runner)
+
+    asyncio.run(ask_and_judge())
+    later = command(
+        "ask", "Case 40: what is 40 + 5?", "-p", "voting", "--option", "early=false", "--json", "-q"
+    ).json
+    assert later["confidence"] is not None
+    measure(PLAIN, "--limit", "2", "--log", "log.jsonl")
+    runs = [row["run_id"] for row in rows() if row["arm"] == "voting"]
+    results = [command("export", run, "--format", "json").json["result"] for run in runs]
+    assert [result["confidence"] for result in results] == [None, None]
 
 
 @pytest.mark.parametrize("flag", ["--log", "--html"])
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
     skilled: ScriptedHost, flag: str
 ) -> None:
-    done = pnyx("eval", "sums.jsonl", *ARMS, flag, "missing/file")
+    done = command("eval", "sums.jsonl", *ARMS, flag, "missing/file")
     assert (done.code, skilled.log) == (2, [])
     assert "cannot write missing/file" in done.err
 

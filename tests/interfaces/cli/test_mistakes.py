@@ -87,7 +87,15 @@ def test_an_unquoted_question_is_asked(lab: ScriptedHost) -> None:
 
 READING = [
     *(["runs"], ["recall", "x"], ["status", "x"], ["show", "x"], ["export", "x", "--format", "md"]),
-    *(["cost"], ["calibration"], ["cancel", "x"], ["resume", "x"], ["backup", "copy"]),
+    *(
+        ["cost"],
+        ["calibration"],
+        ["cancel", "x"],
+        ["tag", "x"],
+        ["delete", "x"],
+        ["resume", "x"],
+        ["backup", "copy"],
+    ),
     ["feedback", "x", "--result", "success"],
 ]
 

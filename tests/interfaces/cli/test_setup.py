@@ -90,6 +90,7 @@ def test_config_check_reports_every_problem(nothing: Path) -> None:
 def test_config_check_reports_problems_of_every_kind_at_once(nothing: Path) -> None:
     text = '[run]\nretrys = 1\n[consensus]\nrounds = 99\nfoo = 1\n[panel]\nseats = ["zz:x", "zz", "yy:x"]\n'
     (nothing / "pnyx.toml").write_text(text)
+    pnyx("trust")
     done = pnyx("config", "check")
     assert (done.code, done.out) == (2, "")
     problems = [line.removeprefix("  - ") for line in done.err.splitlines()[1:]]
@@ -219,9 +220,10 @@ def test_the_doctor_names_missing_weights(nothing: Path, tmp_path: Path) -> None
     [("smollm2-135", "did you mean smollm2-135m?"), ("/nowhere/x.gguf", "there is no file /nowhere/x.gguf")],
 )
 def test_a_missing_embedded_model_is_reported_by_ask_config_check_and_doctor(
-    nothing: Path, home: Path, model: str, expected: str
+    nothing: Path, home: Path, monkeypatch: pytest.MonkeyPatch, model: str, expected: str
 ) -> None:
     (nothing / "pnyx.toml").write_text(f'[panel]\nseats = ["embedded:{model}*3"]\n')
+    monkeypatch.setenv("PNYX_CONFIG", "pnyx.toml")
     for command in (("ask", "Why?"), ("ask", "Why?", "--dry-run"), ("config", "check")):
         done = pnyx(*command)
         assert (done.code, done.out) == (2, "")

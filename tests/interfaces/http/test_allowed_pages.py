@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.config.server_settings import ServeSettings
+from pnyx.config.server_settings import NO_LIMITS, ServeSettings
 from pnyx.interfaces.http.access import Access
 
 PORT = 8642
@@ -44,7 +44,7 @@ def answer(settings: ServeSettings, **headers: str) -> tuple[int, dict[str, Any]
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in fields.items()],
         "server": ("127.0.0.1", PORT),
     }
-    asyncio.run(Access(app, settings, owner, {"/health"})(scope, receive, send))
+    asyncio.run(Access(app, settings, owner, {"/health"}, lambda _: NO_LIMITS, 100)(scope, receive, send))
     body = json.loads(sent[1]["body"])
     message = body["error"]["message"] if "error" in body else ""
     found = re.search(r"in \[serve\] of the settings: (.+)$", message)

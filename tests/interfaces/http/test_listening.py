@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from pnyx.interfaces.cli.actions.serve import listen
+from pnyx.interfaces.http.listening import listen
 from pnyx.interfaces.open_settings import open_settings
 
 

@@ -345,30 +345,32 @@ async def test_an_export_equals_that_of_the_command_line(server: ServerHandle) -
 
 async def test_a_full_server_refuses_runs_until_one_ends(lab: ScriptedHost) -> None:
     lab.latency = 0.5
-    async with open_server(runs=1) as server, server.client() as client:
+    async with open_server(runs=1, wait_s=0) as server, server.client() as client:
         both = await asyncio.gather(*(client.post("/v1/runs", json=VOTE) for _ in range(4)))
-        assert sorted(answer.status_code for answer in both) == [202, 503, 503, 503]
+        assert sorted(answer.status_code for answer in both) == [202, 429, 429, 429]
         first = next(answer.json()["run_id"] for answer in both if answer.status_code == 202)
-        assert {answer.json()["error"]["type"] for answer in both if answer.status_code == 503} == {"full"}
+        assert {answer.json()["error"]["type"] for answer in both if answer.status_code == 429} == {
+            "over_limit"
+        }
         await client.post(f"/v1/runs/{first}/cancel")
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 202
 
 
 async def test_repeated_requests_do_not_count_towards_the_limit(lab: ScriptedHost) -> None:
-    async with open_server(runs=1) as server, server.client() as client:
+    async with open_server(runs=1, wait_s=0) as server, server.client() as client:
         keys = [{"Idempotency-Key": key} for key in "ab"]
         finished = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
         run = finished.json()["run_id"]
         lab.latency = 5
         assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
-        assert (await client.post("/v1/runs", json=VOTE)).status_code == 503
+        assert (await client.post("/v1/runs", json=VOTE)).status_code == 429
         for repeated in (
             await client.post("/v1/runs", json=VOTE, headers=keys[0]),
             await client.post(f"/v1/runs/{run}/resume"),
         ):
             assert (repeated.status_code, repeated.json()) == (200, finished.json())
         assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
-        assert (await client.post(f"/v1/runs/{run}/resume", json={"fork": True})).status_code == 503
+        assert (await client.post(f"/v1/runs/{run}/resume", json={"fork": True})).status_code == 429
         other = {**VOTE, "question": "Something else?"}
         assert (await client.post("/v1/runs", json=other, headers=keys[0])).status_code == 409
 

@@ -122,8 +122,11 @@ async def test_a_key_with_too_many_sessions_keeps_nobody_else_out(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PNYX_MCP_SESSIONS", "2")
-    async with open_server() as server:
-        key = await server.key("ada")
+    async with open_server(keys={"bob": {"sessions": 1}}) as server:
+        key, bob = await server.key("ada"), await server.key("bob")
+        own = [await post(server, key=bob) for _ in range(2)]
+        assert [one.status_code for one in own] == [200, 429]
+        assert "sessions in [serve.keys.bob]" in own[1].json()["error"]["message"]
         opened = [await post(server) for _ in range(3)]
         assert [one.status_code for one in opened] == [200, 200, 429]
         assert opened[2].headers["retry-after"] == "60"
@@ -154,7 +157,7 @@ async def test_a_session_without_requests_ends(lab: ScriptedHost, monkeypatch: p
 
 async def test_the_limit_on_runs_applies_to_mcp(lab: ScriptedHost) -> None:
     lab.on("*", hang=True)
-    async with open_server(runs=1) as server, over_http(server) as client:
+    async with open_server(runs=1, wait_s=0) as server, over_http(server) as client:
         first = await client.call_tool("ask", {**VOTE, "wait": False})
         second = await client.call_tool("ask", VOTE)
         assert second.is_error

@@ -21,7 +21,7 @@ from tests.support.assistants import ProgressLog, over_http, over_stdio, text_of
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 
-TOOLS = {"ask", "resume", "show", "runs", "recall", "cancel", "protocols"}
+TOOLS = {"ask", "resume", "show", "runs", "recall", "cancel", "tag", "delete", "protocols"}
 VOTE = {"question": "Why?", "protocol": "voting"}
 
 

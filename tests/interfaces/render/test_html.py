@@ -296,10 +296,11 @@ async def test_every_format_is_documented(lab: ScriptedHost) -> None:
     async with open_server() as server, server.client() as client:
         route = (await client.get("/openapi.json")).json()["paths"]["/v1/runs/{run_id}/export"]["get"]
     (formats,) = [one["schema"]["enum"] for one in route["parameters"] if one["name"] == "format"]
-    pages = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/http.md", "docs/cli.md")}
+    names = ("docs/how-to/commands.md", "docs/http.md", "docs/cli.md")
+    pages = {name: (ROOT / name).read_text("utf-8") for name in names}
     (line,) = re.findall(r"\| `GET /v1/runs/ID/export.*", pages["docs/http.md"])
     assert set(formats) == set(re.findall(r"`(\w+)`", line))
     assert f"--format [{'|'.join(FORMATS)}]" in pages["docs/cli.md"]
-    (line,) = re.findall(r".* export ID --format.*", pages["README.md"])
+    (line,) = re.findall(r".* export ID --format.*", pages["docs/how-to/commands.md"])
     assert set(re.findall(r"\w+", line)) >= set(FORMATS)
     assert {"text/markdown", "text/html"} <= set(route["responses"]["200"]["content"])

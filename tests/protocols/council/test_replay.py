@@ -27,7 +27,7 @@ from tests.support.processes import Node
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0)
-PARTS = 3
+PARTS = 6
 """Of the calls to be killed before; a test of each, so that none takes long."""
 
 LATER = "with the votes in view"

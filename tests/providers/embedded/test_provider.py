@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pnyx.core.steps import Schema
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, Message, ToolCall, ToolSpec
 from pnyx.providers.embedded.provider import SLOTS, EmbeddedProvider, available_cores, open_embedded
+from tests.providers.embedded.engines import computed, engines, have_ended, ports
 from tests.support.sources import ROOT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -88,38 +89,6 @@ async def started(provider: EmbeddedProvider) -> int:
     await provider.complete(call("Hi", 1))
     (engine,) = engines() - before
     return engine
-
-
-def engines() -> set[int]:
-    """Process ids of the engines that this process has started and that still run."""
-    children = " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children"))
-    return {int(pid) for pid in children.split() if is_engine(int(pid))}
-
-
-def is_engine(pid: int) -> bool:
-    with suppress(OSError):
-        return b"embedded/worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False
-
-
-def have_ended(pids: set[int], within_s: float = 5) -> bool:
-    end = time.monotonic() + within_s
-    while any(map(is_engine, pids)) and time.monotonic() < end:
-        time.sleep(0.05)
-    return not any(map(is_engine, pids))
-
-
-def computed(pid: int) -> float:
-    """Seconds of processor time that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def ports(pid: int) -> set[str]:
-    """The sockets of a process that can be reached through a network address."""
-    own = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
-    tables = [Path(f"/proc/{pid}/net/{name}").read_text() for name in ("tcp", "tcp6", "udp", "udp6")]
-    return own & {f"socket:[{row.split()[9]}]" for table in tables for row in table.splitlines()[1:]}
 
 
 async def test_text_arrives_in_pieces_while_it_is_generated(provider: EmbeddedProvider) -> None:
@@ -285,7 +254,7 @@ async def test_close_ends_the_engine_and_what_it_generates(fresh: EmbeddedProvid
     with pytest.raises(ProviderError, match="closed") as caught:
         await running
     assert caught.value.kind == "unavailable"
-    assert not is_engine(engine)
+    assert have_ended({engine})
     assert (await fresh.complete(call("Hi", 2))).text
 
 

@@ -1,5 +1,6 @@
 /** A client of `pnyx serve` (docs/http.md), with the user's key. */
 import type { Event, Result } from "./events.ts";
+import type { Report } from "./evaluation.ts";
 import { errorWords } from "./trouble.ts";
 
 export interface Option {
@@ -52,7 +53,20 @@ export interface Defaults {
   tools: boolean;
 }
 
-export type RunSummary = Result & { created_at: string };
+/** What people call a run and file it under. */
+export interface Labels {
+  title: string | null;
+  tags: string[];
+  pinned: boolean;
+}
+
+/** Runs that the server recalls have no labels. */
+export type RunSummary = Result & { created_at: string } & Partial<Labels>;
+/** Part of the list of runs. next: the address of the following part; null at the end. */
+export interface RunPage {
+  runs: RunSummary[];
+  next: string | null;
+}
 export type RecalledRun = RunSummary & { snippet: string; all_words: boolean };
 
 /** The bounds of a run before it starts; null is unknown. */
@@ -171,6 +185,23 @@ export interface Calibration {
   models: { rule: string; n: number; weights: Record<string, number>; accuracies: Record<string, number | null> };
 }
 
+/** A link to a run. token, url: of a new one only, and never again. */
+export interface ShareLink {
+  id: string;
+  run_id: string;
+  state: "valid" | "expired" | "revoked";
+  created_at: string;
+  expires_at: string;
+  token?: string;
+  url?: string;
+}
+
+export interface SharedRun {
+  run: Result;
+  protocol: Protocol | null;
+  expires_at: string;
+}
+
 /** A failed request, with the message of the server. status: 0 if the server cannot be reached. */
 export class ApiError extends Error {
   readonly status: number;
@@ -208,7 +239,12 @@ export class Api {
     throw new ApiError(response.status, await errorMessage(response));
   }
 
-  private async get<T>(path: string): Promise<T> {
+  /** The address of a run. */
+  path(id: string): string {
+    return `/v1/runs/${encodeURIComponent(id)}`;
+  }
+
+  protected async get<T>(path: string): Promise<T> {
     return (await this.fetch(path)).json() as Promise<T>;
   }
 
@@ -220,36 +256,63 @@ export class Api {
 
   protocols = (): Promise<Protocol[]> => this.get("/v1/protocols");
   defaults = (): Promise<Defaults> => this.get("/v1/settings");
-  runs = (status: string, limit: number): Promise<RunSummary[]> =>
-    this.get(`/v1/runs?limit=${limit}${status ? `&status=${encodeURIComponent(status)}` : ""}`);
+  /** The newest runs. filters: status, protocol, since, tag, pinned. */
+  runs = (filters: Record<string, string>, limit: number): Promise<RunPage> =>
+    this.runsAt(`/v1/runs?${new URLSearchParams({ limit: `${limit}`, ...filters })}`);
+  /** The runs at the address of a page. */
+  runsAt = async (path: string): Promise<RunPage> => {
+    const response = await this.fetch(path);
+    const next = /<(\/v1\/runs\?[^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
+    return { runs: (await response.json()) as RunSummary[], next };
+  };
+  /** Change labels; what is left out stays. created_at: of the run. */
+  label = async (id: string, change: Partial<Labels>, created_at: string): Promise<RunSummary> => {
+    const init = { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) };
+    return { ...((await (await this.fetch(this.path(id), init)).json()) as Result & Labels), created_at };
+  };
+  delete = async (id: string): Promise<void> => {
+    await this.fetch(this.path(id), { method: "DELETE" });
+  };
   recall = (text: string, limit: number): Promise<RecalledRun[]> =>
     this.get(`/v1/recall?limit=${limit}&text=${encodeURIComponent(text)}`);
-  overview = (id: string): Promise<Overview> => this.get(`${runPath(id)}/overview`);
+  overview = (id: string): Promise<Overview> => this.get(`${this.path(id)}/overview`);
   plan = (request: RunRequest): Promise<Plan> => this.post("/v1/plan", request);
   ask = (request: RunRequest): Promise<Result> => this.post("/v1/runs", { ...request, tokens: true });
   /** fork: start a new run that keeps the recorded replies, also of a run that is over. */
   resume = (id: string, limits: { budget_usd?: number; deadline_s?: number; fork?: boolean }): Promise<Result> =>
-    this.post(`${runPath(id)}/resume`, { ...limits, tokens: true });
-  cancel = (id: string): Promise<Result> => this.post(`${runPath(id)}/cancel`);
+    this.post(`${this.path(id)}/resume`, { ...limits, tokens: true });
+  cancel = (id: string): Promise<Result> => this.post(`${this.path(id)}/cancel`);
   /** The turns of the conversation of a run, oldest first; the run alone if it has none. */
-  conversation = (id: string): Promise<RunSummary[]> => this.get(`${runPath(id)}/conversation`);
-  run = (id: string): Promise<Result> => this.get(runPath(id));
+  conversation = (id: string): Promise<RunSummary[]> => this.get(`${this.path(id)}/conversation`);
+  run = (id: string): Promise<Result> => this.get(this.path(id));
   costs = (by: string, days: number): Promise<Costs> => this.get(`/v1/costs?by=${by}&days=${days}`);
+  /** The report of an evaluation, from its log. */
+  evaluation = (log: string): Promise<Report> => this.post("/v1/evaluations/report", { log });
   calibration = (): Promise<Calibration> => this.get("/v1/calibration");
   withdrawFeedback = async (id: string): Promise<void> => {
-    await this.fetch(`${runPath(id)}/feedback`, { method: "DELETE" });
+    await this.fetch(`${this.path(id)}/feedback`, { method: "DELETE" });
   };
   judge = (id: string, result: string, answer: string): Promise<Judgement> =>
-    this.post(`${runPath(id)}/feedback`, answer ? { result, answer } : { result });
+    this.post(`${this.path(id)}/feedback`, answer ? { result, answer } : { result });
+
+  shares = (id: string): Promise<ShareLink[]> => this.get(`${this.path(id)}/shares`);
+  share = (id: string, expires_s: number): Promise<ShareLink> => this.post(`${this.path(id)}/shares`, { expires_s });
+  revoke = async (id: string, link: string): Promise<ShareLink[]> =>
+    (await this.fetch(`${this.path(id)}/shares/${encodeURIComponent(link)}`, { method: "DELETE" })).json();
 
   /** The whole run as a file. */
   async exportRun(id: string, format: "html" | "json" | "md"): Promise<Blob> {
-    return (await this.fetch(`${runPath(id)}/export?format=${format}`)).blob();
+    return (await this.fetch(`${this.path(id)}/export?format=${format}`)).blob();
   }
 }
 
-export function runPath(id: string): string {
-  return `/v1/runs/${encodeURIComponent(id)}`;
+/** The server for those who have a link. Its token opens one run, so no address names a run. */
+export class SharedApi extends Api {
+  override path(): string {
+    return "/v1/shared";
+  }
+
+  shared = (): Promise<SharedRun> => this.get(this.path());
 }
 
 export type { Event, Result };

@@ -1,5 +1,5 @@
 /** Follow the server-sent events of a run. A lost connection is reopened after the last event. */
-import { type Api, ApiError, runPath } from "./api.ts";
+import { type Api, ApiError } from "./api.ts";
 import type { Event } from "./events.ts";
 import { messages } from "./sse.ts";
 
@@ -54,7 +54,7 @@ async function* events(
   let timer = setTimeout(() => silence.abort(), SILENCE_MS);
   try {
     const headers: Record<string, string> = seen ? { "Last-Event-ID": `${seen}` } : {};
-    const response = await api.fetch(`${runPath(id)}/events?tokens=true`, { headers, signal: either });
+    const response = await api.fetch(`${api.path(id)}/events?tokens=true`, { headers, signal: either });
     if (!response.body) return;
     onOpen();
     const alive = (): void => {

@@ -29,7 +29,12 @@ export function ago(time: string, now: number): string {
   if (passed < 60) return "just now";
   if (passed < 3600) return `${Math.floor(passed / 60)} min ago`;
   if (passed < 86_400) return `${Math.floor(passed / 3600)} h ago`;
-  return then.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+  return day(time);
+}
+
+/** The date of a time, "3 Dec 2026". */
+export function day(time: string): string {
+  return new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
 }
 
 /** The model of "provider:model". */

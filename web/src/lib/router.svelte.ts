@@ -7,7 +7,9 @@ export type Route =
   | { name: "runs" }
   | { name: "costs" }
   | { name: "calibration" }
+  | { name: "evaluation" }
   | { name: "run"; id: string }
+  | { name: "shared"; token: string }
   | { name: "compare"; ids: string[] };
 
 /** The key from the link that `pnyx serve` prints, or else from the session of this tab. */
@@ -42,8 +44,9 @@ class Router {
 function read(): Route {
   const [, name, id] = location.hash.split("/");
   if (name === "runs") return id ? { name: "run", id: decode(id) } : { name: "runs" };
+  if (name === "shared" && id) return { name, token: decode(id) };
   if (name === "compare" && id) return { name: "compare", ids: id.split(",").map(decode) };
-  if (name === "costs" || name === "calibration") return { name };
+  if (name === "costs" || name === "calibration" || name === "evaluation") return { name };
   return { name: "ask" };
 }
 

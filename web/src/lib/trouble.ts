@@ -21,7 +21,12 @@ const BY_TYPE: Record<string, string> = {
 
 /** The words for an error of the server. type: its code; message: its words for programs and terminals. */
 export function errorWords(type: string, message: string): string {
-  return BY_TYPE[type] ?? (withoutCommands(message) || "The server refused this.");
+  const words = withoutCommands(message).replace(/(^|[.!?] )([a-z]+ )/g, (_, end, word) => end + capital(word));
+  return BY_TYPE[type] ?? (words || "The server refused this.");
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 export interface Outage {

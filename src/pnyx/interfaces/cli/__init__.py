@@ -44,7 +44,10 @@ COMMANDS = {
         "recall": ("runs", "search earlier runs"),
         "status": ("runs", "show the status of a run in one line"),
         "show": ("runs", "print the full transcript of a run"),
+        "tag": ("label", "give a run a title and tags, or pin it"),
+        "delete": ("label", "delete runs for good"),
         "export": ("runs", "write a run as JSON, Markdown, HTML or a folder"),
+        "share": ("share", "make a link that shows one run, and revoke it"),
         "cost": ("cost", "show calls, tokens and cost by model, protocol or day"),
     },
     "Judge": {

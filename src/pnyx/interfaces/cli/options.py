@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,6 +18,7 @@ from .terminal.output import streams
 
 __all__ = [
     "AMOUNT",
+    "DURATION",
     "PAIR",
     "PROTOCOL",
     "RUN_OPTIONS",
@@ -63,6 +64,21 @@ class _Pair(click.ParamType[tuple[str, str]]):
         if not (name.strip() and equals):
             self.fail(f"{value!r} must have the form {param.metavar if param else 'NAME=VALUE'}", param, ctx)
         return name.strip(), text
+
+
+class _Duration(click.ParamType[float]):
+    """A number of seconds, minutes, hours, days or weeks, such as 7d; in seconds."""
+
+    name = "duration"
+    _SECONDS: ClassVar = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        number, unit = str(value)[:-1], str(value)[-1:]
+        if unit not in self._SECONDS:
+            self.fail(f"{value!r} has no unit; write a number with s, m, h, d or w, such as 7d", param, ctx)
+        return float(AMOUNT.convert(number, param, ctx)) * self._SECONDS[unit]
 
 
 class _JsonFile(click.ParamType[dict[str, Any]]):
@@ -132,7 +148,8 @@ def complete(name: str) -> Callable[..., list[CompletionItem]]:
 
 COMPLETED = {"models": "complete_models", "judge": "complete_models", "panel": "complete_panels"}
 """Option of a request -> what completes it; the type of a protocol does so itself."""
-AMOUNT, PAIR, PROTOCOL, JSON_FILE, TOOLS_FILE = _Amount(), _Pair(), _Protocol(), _JsonFile(), _ToolsFile()
+AMOUNT, DURATION, PAIR, PROTOCOL = _Amount(), _Duration(), _Pair(), _Protocol()
+JSON_FILE, TOOLS_FILE = _JsonFile(), _ToolsFile()
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 concurrency = click.option(

@@ -5,18 +5,22 @@ Default deny: only the listed public paths are served without a key.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence, Set
 from functools import partial
+from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from ...config.schema import ServeSettings
+from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.regex import regex
-from ...errors import PnyxError
+from ...errors import LinkEnded, OverLimit, PnyxError
+from ..shares import Share
 from .errors import error_response, refusal
+from .usage import KeyUsage
 
-__all__ = ["Access", "Message", "Owner", "Receive", "Send", "TooLongError", "origin_pattern"]
+__all__ = ["HEALTH", "Access", "BodyError", "Message", "Owner", "Receive", "Send", "origin_pattern"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -24,25 +28,48 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Key -> its owner, or None for an unknown key."""
+OpenShare: TypeAlias = Callable[[str], Awaitable[Share | None]]
+"""Token of a link -> what it opens, or None for an unknown one. Raises `LinkEnded`."""
 
+HEALTH = "/health"
+"""The path that is answered even if there are too many connections."""
+LEAST_RATE = 1000
+"""Bytes per second of a long body: for each of them it gets more time than `[serve] body_s`."""
+CLOSE = {"Connection": "close"}
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ORDINARY = regex(r"[\w.:/\[\]-]{1,200}")
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
 
 
-class TooLongError(ValueError):
-    """A body is too long. `Access` sends the response."""
+class BodyError(ValueError):
+    """A body is too long, or arrives too slowly. `Access` sends the response."""
 
 
 class Access:
     """ASGI middleware that checks every request, and sets the owner of its key in `scope["state"]["owner"]`.
 
-    public: the exact paths that need no key.
+    public: the exact paths that need no key. limits: returns the limits of an owner. most_open: requests of
+    one owner that may be under way at once. shared: the exact paths that need the token of a link instead,
+    whose `Share` is set in `scope["state"]["share"]`; they have no owner, and no other path accepts a token.
+    local: the exact paths that need no key either if a program of this machine sends the request.
     """
 
-    def __init__(self, app: App, settings: ServeSettings, owner: Owner, public: Set[str]) -> None:
+    def __init__(
+        self,
+        app: App,
+        settings: ServeSettings,
+        owner: Owner,
+        public: Set[str],
+        limits: Callable[[str], KeyLimits],
+        most_open: int,
+        shared: Set[str] = frozenset(),
+        share: OpenShare | None = None,
+        local: Set[str] = frozenset(),
+    ) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
+        self._limits, self._usage = limits, KeyUsage(most_open)
+        self._shared, self._share, self._local = shared, share, local
         self._origins = origin_pattern(settings.origins)
         self._most = int(settings.body_mb * 1_000_000)
 
@@ -58,13 +85,31 @@ class Access:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        body = _Body(receive, send, partial(self._key_valid, scope), self._most)
+        owner = scope.get("state", {}).get("owner")
+        if owner is None:
+            await self._serve(scope, receive, send)
+            return
+        try:
+            self._usage.begin(owner, self._limits(owner).requests_per_minute)
+        except OverLimit as exc:
+            await error_response(exc, str, "limits")(scope, receive, send)
+            return
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self._usage.end(owner)
+
+    async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request that is allowed."""
+        body = _Body(receive, send, partial(self._key_valid, scope), self._most, self._settings.body_s)
         await self.inner(scope, body.receive, body.send)
-        if body.excessive:
-            await _too_large(self._most)(scope, receive, send)
+        if body.refused is not None:
+            await body.refused(scope, receive, send)
 
     async def _refusal(self, scope: Message) -> Any:
         """Return the response that refuses a request, or None."""
+        if scope.get("state", {}).get("spare") and scope["path"] != HEALTH:
+            return refusal(503, "the server has as many connections as it can; try again later", CLOSE)
         headers = _Headers(scope)
         host = headers.one("host")
         if host is None or not self._known_host(host.lower(), scope):
@@ -76,24 +121,37 @@ class Access:
                 "requests from pages of other origins are refused; if you trust this one, "
                 + _setting("origins", origin),
             )
-        if scope["path"] not in self._public:
+        if scope["path"] in self._shared:
+            share = await self._known_share(headers)
+            if share is None:
+                return _unauthorized("this link is not known here; check that its address is complete")
+            scope.setdefault("state", {})["share"] = share
+        elif not (
+            scope["path"] in self._public or (scope["path"] in self._local and _is_local(scope, headers))
+        ):
             owner = await self._known_owner(headers)
             if owner is None:
-                return refusal(
-                    401,
-                    "a key is required: Authorization: Bearer KEY",
-                    {"WWW-Authenticate": 'Bearer realm="pnyx"'},
-                )
+                return _unauthorized("a key is required: Authorization: Bearer KEY")
             scope.setdefault("state", {})["owner"] = owner
         return _body_refusal(headers, self._most)
 
     async def _key_valid(self, scope: Message) -> bool:
-        """Whether the key of the request still has the same owner."""
+        """Whether the key of the request still has the same owner, or its link still opens the same run."""
         try:
+            if scope["path"] in self._shared:
+                share: Share = scope["state"]["share"]
+                return await self._known_share(_Headers(scope)) == share
             owner = await self._known_owner(_Headers(scope))
+        except LinkEnded:
+            return False
         except PnyxError:  # a database that fails revokes nothing
             return True
-        return scope["path"] in self._public or owner == scope["state"]["owner"]
+        return scope["path"] in self._public or owner == scope["state"].get("owner")
+
+    async def _known_share(self, headers: _Headers) -> Share | None:
+        """What the token in `Authorization` opens. Raises `LinkEnded`."""
+        match = _BEARER.fullmatch(headers.one("authorization") or "")
+        return await self._share(match["key"]) if match and self._share else None
 
     async def _known_owner(self, headers: _Headers) -> str | None:
         """The owner of the key in `Authorization`, or in Anthropic's `x-api-key`."""
@@ -120,6 +178,16 @@ class Access:
         except ValueError:
             return False
         return url.scheme in ("http", "https") and self._known_host(url.netloc.lower(), scope)
+
+
+def _is_local(scope: Message, headers: _Headers) -> bool:
+    """Whether a program of this machine sent the request itself: it comes from no page and no proxy."""
+    client = (scope.get("client") or ("",))[0]
+    try:
+        loopback = ip_address(client).is_loopback
+    except ValueError:
+        return False
+    return loopback and not any(map(headers.many, ("origin", "forwarded", "x-forwarded-for", "via")))
 
 
 def origin_pattern(origins: Sequence[str]) -> re.Pattern[str]:
@@ -163,35 +231,69 @@ def _body_refusal(headers: _Headers, most: int) -> Any:
     return None
 
 
+def _unauthorized(message: str) -> Any:
+    return refusal(401, message, {"WWW-Authenticate": 'Bearer realm="pnyx"'})
+
+
 def _too_large(most: int) -> Any:
     return refusal(413, f"the body is longer than {most / 1_000_000:g} MB, see [serve] body_mb")
 
 
-class _Body:
-    """Passes a request body on up to `most` bytes; beyond that, the app's response is dropped.
+def _too_slow(seconds: float) -> Any:
+    return refusal(408, f"the body did not arrive within {seconds:g} s, see [serve] body_s", CLOSE)
 
-    key_valid: checked before each part of a streamed response; if it is false, the response ends.
+
+class _Body:
+    """Passes a request body on, up to `most` bytes and as long as it arrives in time.
+
+    Otherwise `refused` is the response, and that of the app is dropped. key_valid: checked before each part
+    of a streamed response; if it is false, the response ends. seconds: for a short body to arrive.
     """
 
     def __init__(
-        self, receive: Receive, send: Send, key_valid: Callable[[], Awaitable[bool]], most: int
+        self,
+        receive: Receive,
+        send: Send,
+        key_valid: Callable[[], Awaitable[bool]],
+        most: int,
+        seconds: float,
     ) -> None:
-        self.excessive, self._most = False, most
+        self.refused: Any = None
+        self._most, self._seconds = most, seconds
         self._receive, self._send, self._key_valid = receive, send, key_valid
-        self._bytes = 0
-        self._ended = False
+        self._bytes, self._since = 0, 0.0
+        self._complete = self._started = self._ended = False
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        if self._complete:
+            return await self._receive()  # the disconnect, which may come when it likes
+        message = await self._next()
         self._bytes += len(message.get("body", b""))
+        self._complete = not message.get("more_body", False)
         if self._bytes > self._most:
-            self.excessive = True
-            raise TooLongError("the body is too long")
+            raise self._refuse(_too_large(self._most))
         return message
 
+    async def _next(self) -> Message:
+        time = asyncio.get_running_loop().time
+        self._since = self._since or time()
+        deadline = self._since + self._seconds + self._bytes / LEAST_RATE
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._receive()
+        except TimeoutError:
+            if self._started:  # nothing else can be said any more
+                return {"type": "http.disconnect"}
+            raise self._refuse(_too_slow(self._seconds)) from None
+
+    def _refuse(self, response: Any) -> BodyError:
+        self.refused = response
+        return BodyError("the body is refused")
+
     async def send(self, message: Message) -> None:
-        if self.excessive or self._ended:
+        if self.refused is not None or self._ended:
             return
+        self._started = True
         if message.get("more_body") and not await self._key_valid():
             self._ended, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)

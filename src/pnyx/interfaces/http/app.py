@@ -21,17 +21,24 @@ from ..._version import __version__
 from ...errors import PnyxError, StoreError
 from ..json_body import explain, explain_json
 from ..service import RunService
-from .access import Access, Owner, origin_pattern
+from ..shares import Shares
+from .access import HEALTH, Access, Owner, origin_pattern
 from .apis import chat, messages, models, responses
 from .apis.conversation import RefusedError
 from .apis.retries import Retries
 from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
+from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .metrics import METRICS
+from .metrics import ROUTER as METRICS_PAGE
+from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
-from .schemas import Feedback, Health, Resume, StartRun
+from .schemas import Feedback, Health, Labelling, Resume, ShareRun, StartRun
+from .shares import ROUTER as SHARES
+from .shares import SHARED
 from .state import service_of
 
 __all__ = ["open_app"]
@@ -39,12 +46,12 @@ __all__ = ["open_app"]
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
-BODIES = (StartRun, Resume, Feedback)
+BODIES = (StartRun, Resume, Feedback, Labelling, ShareRun)
 FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error}
-    for status in (400, 401, 402, 403, 404, 405, 409, 413, 415, 421, 422, 499, 500, 502, 503, 504)
+    for status in (400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 421, 422, 499, 500, 502, 503, 504)
 }
 
 
@@ -60,9 +67,9 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, *APIS, LISTING):
+    for router in (RUNS, SHARES, *APIS, LISTING, METRICS_PAGE):
         app.include_router(router)
-    app.add_api_route("/health", health, response_model=Health, tags=["server"])
+    app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
     page = read_page()
     for path, file in page.items():
@@ -74,8 +81,13 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     async with McpEndpoint.open(service) as mcp:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        access = Access(app, service.settings.serve, owner, {"/health", *page})
-        yield Shapes(_shared(access, service.settings.serve.origins), app)
+        serve, public, local = service.settings.serve, {HEALTH, *page}, set[str]()
+        if service.settings.telemetry.prometheus:
+            (public if service.settings.telemetry.open_metrics else local).add(METRICS)
+        most_open = max(1, most_connections(serve.connections) // 2)
+        limits, open_share = service.key_limits, Shares(service).open
+        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share, local)
+        yield Shapes(Observed(_shared(access, serve.origins), service), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
@@ -83,7 +95,7 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern
-    exposed = ("x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
+    exposed = ("link", "x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
     return CORSMiddleware(
         app,
         allow_origin_regex=f"(?i:{pattern})",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import re
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from ...errors import PnyxError
+from ...errors import OverLimit, PnyxError
+from ..bugs import log_bug
 
 __all__ = ["Error", "Exact", "error_response", "refusal"]
 
@@ -26,6 +26,7 @@ _TYPES = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_timeout",
     409: "conflict",
     413: "too_large",
     415: "unsupported_media_type",
@@ -78,6 +79,7 @@ def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> 
     """
     if isinstance(exc, PnyxError):
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
-        return refusal(exc.http_status, redact(str(exc)), type=name)
-    LOG.error("%s\n%s", where, redact("".join(traceback.format_exception(exc))))
+        wait = {"Retry-After": str(exc.retry_after_s)} if isinstance(exc, OverLimit) else {}
+        return refusal(exc.http_status, redact(str(exc)), wait, type=name)
+    log_bug(LOG, where, exc, redact)
     return refusal(500, f"this is a bug in pnyx: {type(exc).__name__}")

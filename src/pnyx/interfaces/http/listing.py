@@ -11,15 +11,25 @@ from starlette.responses import Response
 
 from ... import protocols
 from ...errors import ConfigError
+from ...evaluate.analysis.log import Log
+from ...evaluate.report.document import document
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document
 from ..views.catalogue import describe_models, describe_protocol, models_by_name
-from ..views.costs import sum_costs, sums_by
+from ..views.costs import sum_costs, sum_runs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
-from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
+from .schemas import (
+    Calibration,
+    Costs,
+    Defaults,
+    EvaluationLog,
+    EvaluationReport,
+    ModelRow,
+    Planned,
+)
 from .state import owner_of, service_of
 
 __all__ = ["ROUTER"]
@@ -59,25 +69,36 @@ async def list_protocols(request: Request) -> Response:
 @ROUTER.get("/costs", response_model=Costs)
 async def costs(
     request: Request,
-    by: Literal["model", "provider", "protocol", "run"] = "model",
+    by: Literal["model", "provider", "protocol", "panel", "run"] = "model",
     days: Annotated[int, Query(ge=1, le=3660)] = 30,
 ) -> Response:
     """Sum what the runs of the key cost in the last days (UTC), by group and by day."""
     since = (datetime.now(UTC).date() - timedelta(days=days - 1)).isoformat()
-    owner = owner_of(request)
-    spent = [one for one in await service_of(request).spending(since) if one.owner == owner]
+    service, owner = service_of(request), owner_of(request)
+    spent = await service.spending(since, owner)
+    rows = sum_runs(await service.run_spending(since, owner)) if by == "run" else sums_by(spent, by, since)
     return Exact(
         {
             "since": since,
-            "total": {"name": "total", **sum_costs(spent)},
-            "rows": [_named(row, by) for row in sums_by(spent, by)],
-            "days": [_named(row, "day") for row in sums_by(spent, "day")],
+            "total": {"name": "total", **sum_costs(spent, since)},
+            "rows": [_named(row, by) for row in rows],
+            "days": [_named(row, "day") for row in sums_by(spent, "day", since)],
         }
     )
 
 
 def _named(row: dict[str, Any], by: str) -> dict[str, Any]:
     return {"name": row[by], **{name: value for name, value in row.items() if name != by}}
+
+
+@ROUTER.post("/evaluations/report", response_model=EvaluationReport)
+async def report_evaluation(request: Request, body: EvaluationLog) -> Response:
+    """Build the report of an evaluation from its log, as `pnyx eval --replay` does. Nothing is stored."""
+
+    def report() -> dict[str, Any]:
+        return document(Log.parse(body.log.split("\n"), "the log"))
+
+    return Exact(await asyncio.to_thread(report))
 
 
 @ROUTER.get("/calibration", response_model=Calibration)

@@ -17,9 +17,9 @@ from starlette.requests import Request
 
 from ..mcp.server import create_server
 from ..service import RunService
-from .access import Message, Receive, Send, TooLongError
+from .access import BodyError, Message, Receive, Send
 from .errors import refusal
-from .state import owner_of
+from .state import origin_of, owner_of
 
 __all__ = ["McpEndpoint"]
 
@@ -36,8 +36,8 @@ class McpEndpoint:
 
     def __init__(self, service: RunService, tasks: TaskGroup) -> None:
         # `Access` has checked host, origin, content type and size of a request before any route.
-        self._server = create_server(service, owner_of, _session_of)
-        self._settings = service.settings.mcp
+        self._server = create_server(service, owner_of, _session_of, origin_of)
+        self._service, self._settings = service, service.settings.mcp
         self._tasks = tasks
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
         self._opening = asyncio.Lock()
@@ -53,13 +53,14 @@ class McpEndpoint:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         owner = scope["state"]["owner"]
         manager = await self._manager(owner)
+        manager.max_sessions = self._most(owner)
         # With a user set, the session manager admits only the owner of a session to it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
         limited = _Limited(send)
-        with suppress(TooLongError):  # `Access` sends the response
+        with suppress(BodyError):  # `Access` sends the response
             await manager.handle_request(scope, receive, limited.send)
         if limited.full:
-            await self._refusal()(scope, receive, send)
+            await self._refusal(owner)(scope, receive, send)
 
     async def _manager(self, owner: str) -> StreamableHTTPSessionManager:
         async with self._opening:
@@ -71,18 +72,23 @@ class McpEndpoint:
         manager = StreamableHTTPSessionManager(
             self._server,
             session_idle_timeout=self._settings.idle_s,
-            max_sessions=self._settings.sessions,
         )
         async with manager.run():
             task_status.started(manager)
             await anyio.sleep_forever()
 
-    def _refusal(self) -> Any:
-        count, idle_s = self._settings.sessions, self._settings.idle_s
+    def _most(self, owner: str) -> int:
+        """The most sessions of an owner."""
+        return self._service.key_limits(owner).sessions or self._settings.sessions
+
+    def _refusal(self, owner: str) -> Any:
+        count, idle_s = self._most(owner), self._settings.idle_s
+        own = self._service.key_limits(owner).sessions is not None
+        setting = f"sessions in [serve.keys.{owner}]" if own else "[mcp] sessions"
         return refusal(
             429,
-            f"this key has {count} open MCP sessions, the limit of [mcp] sessions; end one with DELETE /mcp "
-            f"and its Mcp-Session-Id, or wait: a session without requests ends after {idle_s:g} s",
+            f"this key has {count} open MCP sessions, the limit of {setting}; end one with DELETE /mcp and "
+            f"its Mcp-Session-Id, or wait: a session without requests ends after {idle_s:g} s",
             {"Retry-After": str(min(ceil(idle_s), RETRY_S))},
         )
 

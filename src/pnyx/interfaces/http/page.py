@@ -36,6 +36,7 @@ GUARDS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow",
 }
 MISSING = """<!doctype html>
 <html lang="en">

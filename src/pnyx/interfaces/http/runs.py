@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -9,15 +10,16 @@ from starlette.responses import Response
 
 from ...core.decision import FINAL, Status
 from ...providers.redaction import redact_json
+from ..cursor import cursor_after, parse_cursor
 from ..follow import wait_unless_disconnected
 from ..render.html import as_html
 from ..render.markdown import as_markdown, document
-from ..schemas import ListedRun, ResultBody
+from ..schemas import ListedRun, ResultBody, StoredRun
 from ..service import RunService
 from ..views.feedback import feedback_document
 from ..views.overview import overview
 from .errors import Exact
-from .schemas import Exported, Feedback, Judgement, Overview, Resume, StartRun, Wait
+from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
 from .streaming import run_events
 
@@ -58,17 +60,54 @@ async def list_runs(
     request: Request,
     status: Status | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    tag: Annotated[str | None, Query(max_length=1000)] = None,
+    pinned: bool = False,
+    protocol: Annotated[str | None, Query(max_length=1000)] = None,
+    since: date | None = None,
+    cursor: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
-    """List runs, newest first."""
-    records = await service_of(request).list_runs(status, limit, owner=owner_of(request))
-    return Exact([{**record.document, "created_at": record.row.created_at} for record in records])
+    """List runs, newest first. tag, pinned: only runs with these labels. since: only runs from this day on.
+
+    If there are more, the header `Link` has the address of the next page, as RFC 8288 says
+    (`<…>; rel="next"`); its `cursor` says where that page begins.
+    """
+    after = None if cursor is None else parse_cursor(cursor)
+    records = await service_of(request).list_runs(
+        status,
+        limit + 1,
+        owner=owner_of(request),
+        tag=tag,
+        pinned=pinned,
+        protocol=protocol,
+        since="" if since is None else since.isoformat(),
+        after=after,
+    )
+    headers = {}
+    if len(records) > limit:
+        following = request.url.include_query_params(cursor=cursor_after(records[limit - 1].row))
+        headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
+    return Exact([record.listed for record in records[:limit]], headers=headers)
 
 
-@ROUTER.get("/{run_id}", response_model=ResultBody)
+@ROUTER.get("/{run_id}", response_model=StoredRun)
 async def read(request: Request, run_id: str) -> Response:
     """Return the state of a run. `run_id` can be any unique prefix of its id."""
     record = await service_of(request).read(run_id, owner_of(request))
-    return Exact(record.document)
+    return Exact(record.labelled)
+
+
+@ROUTER.patch("/{run_id}", response_model=StoredRun)
+async def label(request: Request, run_id: str, body: Labelling) -> Response:
+    """Give a run a title or tags, or pin it, and return it. What the body leaves out stays as it is."""
+    row = await service_of(request).label(run_id, body.to_change(), owner_of(request))
+    return await read(request, row.id)
+
+
+@ROUTER.delete("/{run_id}", status_code=204, response_class=Response)
+async def delete(request: Request, run_id: str) -> Response:
+    """Delete a run for good. What it cost and how it was judged stays. A run under way is refused."""
+    await service_of(request).delete(run_id, owner_of(request))
+    return Response(status_code=204)
 
 
 @ROUTER.get("/{run_id}/overview", response_model=Overview)
@@ -108,7 +147,7 @@ async def resume(request: Request, run_id: str, body: Resume = DEFAULT_RESUME) -
     return await _reply(request, service, resumed, body)
 
 
-@ROUTER.post("/{run_id}/cancel", response_model=ResultBody)
+@ROUTER.post("/{run_id}/cancel", response_model=StoredRun)
 async def cancel(request: Request, run_id: str) -> Response:
     """Cancel a run; it cannot be resumed. A run that is over is unchanged."""
     cancelled = await service_of(request).cancel(run_id, owner_of(request))
@@ -123,7 +162,7 @@ async def feedback(request: Request, run_id: str, body: Feedback) -> Response:
     return Exact(feedback_document(row.id, judged))
 
 
-@ROUTER.delete("/{run_id}/feedback", response_model=ResultBody)
+@ROUTER.delete("/{run_id}/feedback", response_model=StoredRun)
 async def withdraw_feedback(request: Request, run_id: str) -> Response:
     """Delete the feedback on a run; nothing learns from it any more."""
     row = await service_of(request).withdraw_feedback(run_id, owner_of(request))
@@ -136,7 +175,7 @@ async def conversation(request: Request, run_id: str) -> Response:
     service, owner = service_of(request), owner_of(request)
     row = await service.find(run_id, owner)
     turns = await service.turns(row.id, owner) if row.conversation else [await service.read(row.id, owner)]
-    return Exact([{**turn.document, "created_at": turn.row.created_at} for turn in turns])
+    return Exact([turn.listed for turn in turns])
 
 
 @ROUTER.get("/{run_id}/export", response_model=Exported, responses=EXPORTS)

@@ -6,23 +6,36 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from ...store.labels import MOST_TAGS, MOST_TITLE, LabelChange
+from ..bounds import Name
 from ..json_body import Body
-from ..schemas import ResultBody, ResumeOptions, RunBody
+from ..schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody
+from ..shares import DEFAULT_S, LONGEST_S
 
 __all__ = [
     "Calibration",
     "Costs",
     "Defaults",
+    "EvaluationLog",
+    "EvaluationReport",
     "Exported",
     "Feedback",
     "Health",
     "Judgement",
+    "Labelling",
+    "NewShare",
     "Overview",
     "Planned",
     "Resume",
+    "ShareLink",
+    "ShareRun",
+    "SharedRun",
     "StartRun",
     "Wait",
 ]
+
+MOST_LOG = 50_000_000
+"""Characters of the log of an evaluation; `[serve] body_mb` usually allows less."""
 
 
 class Wait(Body):
@@ -55,6 +68,82 @@ class Feedback(Body):
     result: Literal["success", "partial", "failure"]
     answer: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The right answer, if it is short and known."""
+
+
+class Labelling(Body):
+    """A change of a run's labels. What is left out stays as it is."""
+
+    title: Annotated[str, Field(max_length=MOST_TITLE)] | None = None
+    """Shown in place of the question; null or empty: the question again."""
+    tags: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_TAGS, fail_fast=True)] = ()
+    """All tags that the run has then."""
+    pinned: bool = False
+    """Whether it is pinned."""
+
+    def to_change(self) -> LabelChange:
+        given = self.model_fields_set
+        return LabelChange(
+            title=(self.title or "") if "title" in given else None,
+            tags=self.tags if "tags" in given else None,
+            pinned=self.pinned if "pinned" in given else None,
+        )
+
+
+class ShareRun(Body):
+    """How long a link to a run is valid."""
+
+    expires_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = DEFAULT_S
+    """Seconds from now; 30 days by default, 366 days at most."""
+
+
+class ShareLink(BaseModel):
+    """A link to a run. state: also revoked if the key of the run's owner was revoked."""
+
+    id: str
+    run_id: str
+    state: Literal["valid", "expired", "revoked"]
+    created_at: str
+    expires_at: str
+    revoked_at: str | None
+
+
+class NewShare(ShareLink):
+    """A new link. token: shown only once. url: the page that shows the run; the token is after its `#`."""
+
+    token: str
+    url: str
+
+
+class SharedRun(BaseModel):
+    """The run of a link. protocol: null if it is not installed any more."""
+
+    run: ResultBody
+    protocol: ProtocolBody | None
+    expires_at: str
+
+
+class EvaluationLog(Body):
+    """The log of an evaluation."""
+
+    log: Annotated[str, Field(min_length=1, max_length=MOST_LOG)]
+    """The lines of `pnyx eval --log`."""
+
+
+class EvaluationReport(BaseModel):
+    """The report of an evaluation, as `pnyx eval --json`. Shares are fractions of 1.
+
+    verdict: what the figures show, in sentences. arms: n, right, accuracy with its 95 % interval, cost and
+    time of each. pairs: each arm against each baseline, with rescues and regressions.
+    """
+
+    verdict: list[str]
+    dataset: str
+    models: list[str]
+    questions: int
+    asked: int
+    partial: bool
+    arms: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
 
 
 class SeatAnswer(BaseModel):

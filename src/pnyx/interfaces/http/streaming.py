@@ -13,7 +13,7 @@ from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
 
-__all__ = ["event_source", "run_events", "run_headers"]
+__all__ = ["error_messages", "event_source", "run_events", "run_headers"]
 
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
@@ -39,10 +39,12 @@ def run_events(
                 number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
                 yield ServerSentEvent(json.dumps(to_json(event)), event=event_type(event), id=number)
 
-    def problem(response: Exact) -> Sequence[ServerSentEvent]:
-        return [ServerSentEvent(bytes(response.body).decode(), event="error")]
+    return event_source(service, messages(), run_id, error_messages)
 
-    return event_source(service, messages(), run_id, problem)
+
+def error_messages(response: Exact) -> Sequence[ServerSentEvent]:
+    """The last messages of a stream of events that cannot continue: one, with the API's error object."""
+    return [ServerSentEvent(bytes(response.body).decode(), event="error")]
 
 
 def event_source(

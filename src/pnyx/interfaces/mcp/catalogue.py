@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,21 +11,25 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, To
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError
+from ..bugs import log_bug
 from ..json_body import Body
 from . import tools
 from .peer import InputNeeded
 from .schemas import (
     Ask,
+    Deleted,
     NoArguments,
     Protocols,
     RecalledRuns,
     RecallQuery,
     Resume,
+    RunLabels,
     RunQuery,
     RunReference,
     RunResult,
     Runs,
     Show,
+    Tagging,
 )
 from .tools import Caller, ToolResult
 
@@ -43,6 +46,9 @@ INSTRUCTIONS = (
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ASKS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+)
+LABELS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 ENDS = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
@@ -126,6 +132,23 @@ TOOLS = {
         ENDS,
         tools.cancel,
     ),
+    "tag": ToolDefinition(
+        "Label a run",
+        "Give a run tags or a title, or pin it, so that it is found again. Returns its labels.",
+        Tagging,
+        RunLabels,
+        LABELS,
+        tools.tag,
+    ),
+    "delete": ToolDefinition(
+        "Delete a run",
+        "Delete a run for good: its question, answer and events. Only if the user asks for it. A run that is "
+        "under way is refused: cancel it first.",
+        RunReference,
+        Deleted,
+        ENDS,
+        tools.delete,
+    ),
     "protocols": ToolDefinition(
         "List the protocols",
         "List the protocols by which a panel can decide, with their purpose and options.",
@@ -161,7 +184,7 @@ async def call_tool(
         return _failed(redact(str(exc)))
     except Exception as exc:
         await caller.peer.log("error", f"{name}: this is a bug in pnyx: {type(exc).__name__}")
-        LOG.error("%s\n%s", name, redact("".join(traceback.format_exception(exc))))
+        log_bug(LOG, name, exc, redact)
         return _failed(f"this is a bug in pnyx: {type(exc).__name__}")
     return CallToolResult(
         content=[TextContent(text=result.text)],

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import traceback
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from typing import Any, Literal
 
@@ -53,6 +52,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from pydantic import ValidationError
 
 from ..._version import __version__
+from ..bugs import log_bug
 from ..keys import LOCAL
 from ..service import RunService
 from .catalogue import INSTRUCTIONS, TITLE
@@ -269,8 +269,7 @@ class Connection:
             case ValidationError():
                 return ErrorData(code=INVALID_PARAMS, message="Invalid request parameters", data="")
             case _:
-                trace = self._service.redact("".join(traceback.format_exception(exc)))
-                LOG.error("%s\n%s", method, trace)
+                log_bug(LOG, method, exc, self._service.redact)
                 return ErrorData(code=INTERNAL_ERROR, message=f"this is a bug in pnyx: {type(exc).__name__}")
 
     async def _write(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import logging
 from collections.abc import AsyncGenerator, Iterator
@@ -38,6 +36,7 @@ from ...core.events import CallFinished, PhaseEntered, RunFinished
 from ...core.regex import regex
 from ...errors import NotFound, PnyxError, UsageError
 from ...store.runs import RunRow
+from ..cursor import cursor_after, parse_cursor
 from ..follow import follow
 from ..render.markdown import as_markdown
 from ..render.terminal import clip, flat
@@ -77,9 +76,9 @@ async def resource_list(
     service: RunService, peer: Peer, params: PaginatedRequestParams
 ) -> ListResourcesResult:
     """List the runs of the client, newest first. Raises `UsageError` for a cursor that is not ours."""
-    after = _parse_cursor(params.cursor) if params.cursor else None
+    after = parse_cursor(params.cursor) if params.cursor else None
     rows = await service.run_rows(peer.owner, PAGE + 1, after=after)
-    more = _cursor(rows[PAGE - 1]) if len(rows) > PAGE else None
+    more = cursor_after(rows[PAGE - 1]) if len(rows) > PAGE else None
     resources = [one for row in rows[:PAGE] for one in _resources(row, service)]
     return ListResourcesResult(resources=resources, next_cursor=more)
 
@@ -207,17 +206,3 @@ def _resources(row: RunRow, service: RunService) -> Iterator[Resource]:
             mime_type=kind,
             annotations=dated,
         )
-
-
-def _cursor(row: RunRow) -> str:
-    return base64.urlsafe_b64encode(json.dumps([row.created_at, row.id]).encode()).decode()
-
-
-def _parse_cursor(text: str) -> tuple[str, str]:
-    try:
-        created_at, run_id = json.loads(base64.urlsafe_b64decode(text))
-    except (binascii.Error, ValueError, TypeError):
-        raise UsageError("this cursor is not from an earlier list") from None
-    if not (isinstance(created_at, str) and isinstance(run_id, str)):
-        raise UsageError("this cursor is not from an earlier list")
-    return created_at, run_id

@@ -7,21 +7,26 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from ...core.decision import Status
+from ...store.labels import MOST_TAGS, MOST_TITLE
+from ..bounds import Name
 from ..json_body import Body
-from ..schemas import ProtocolBody, RecalledRun, ResultBody, ResumeOptions, RunBody, with_options
+from ..schemas import ProtocolBody, RecalledRun, ResultBody, ResumeOptions, RunBody, StoredRun, with_options
 
 __all__ = [
     "Ask",
+    "Deleted",
     "NoArguments",
     "Protocols",
     "RecallQuery",
     "RecalledRuns",
     "Resume",
+    "RunLabels",
     "RunQuery",
     "RunReference",
     "RunResult",
     "Runs",
     "Show",
+    "Tagging",
 ]
 
 
@@ -58,11 +63,28 @@ class Resume(ResumeOptions, RunReference, Waiting):
     """The run to resume, and how."""
 
 
+class Tagging(RunReference):
+    """A change of a run's labels. What is left out stays as it is."""
+
+    add: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_TAGS)] = ()
+    """Tags to add."""
+    remove: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_TAGS)] = ()
+    """Tags to remove."""
+    title: Annotated[str, Field(max_length=MOST_TITLE)] | None = None
+    """Shown in place of the question; an empty one shows the question again."""
+    pinned: bool | None = None
+    """Whether it is pinned."""
+
+
 class RunQuery(Body):
     """The runs to list."""
 
     status: Status | None = None
     """Only runs with this status."""
+    tag: Annotated[str, Field(max_length=1000)] | None = None
+    """Only runs with this tag."""
+    pinned: bool = False
+    """Only pinned runs."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     """Most runs to return, newest first."""
 
@@ -90,11 +112,27 @@ class RunResult(ResultBody):
     next: str | None
 
 
+class RunLabels(BaseModel):
+    """The labels of a run. title: null without one. tags: sorted."""
+
+    run_id: str
+    title: str | None
+    tags: list[str]
+    pinned: bool
+
+
+class Deleted(BaseModel):
+    """The run that was deleted."""
+
+    run_id: str
+    deleted: bool
+
+
 class Runs(BaseModel):
     """Runs, newest first. notice: how to take the texts in them."""
 
     notice: str
-    runs: list[ResultBody]
+    runs: list[StoredRun]
 
 
 class RecalledRuns(BaseModel):

@@ -16,6 +16,7 @@ import anyio
 
 from ...config.schema import Settings
 from ...errors import UsageError
+from ...telemetry.log import JsonLog
 from ..service import DRAIN_S, RunService
 from .connection import Connection
 
@@ -25,15 +26,15 @@ MOST_BYTES = 16 << 20
 """Most bytes of one message."""
 
 
-async def serve_stdio(settings: Settings) -> None:
+async def serve_stdio(settings: Settings, log: JsonLog | None = None) -> None:
     """Serve until stdin ends, stdout has no reader, or a signal arrives; runs are then saved as paused.
 
     Calls in flight have `DRAIN_S` seconds to finish, unless another signal arrives.
 
-    Raises `UsageError` if stdin or stdout is closed.
+    log: of its runs. Raises `UsageError` if stdin or stdout is closed.
     """
     input_fd, output_fd = _claim_stdio()
-    async with RunService.open(settings) as service:
+    async with RunService.open(settings, log=log) as service:
         loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
 

@@ -15,6 +15,7 @@ from ... import protocols as known
 from ...core.models import money
 from ...errors import Running, UsageError
 from ...run.batch import failure
+from ...store.labels import LabelChange
 from ..follow import follow
 from ..render.markdown import Markdown, as_markdown, as_summary
 from ..render.terminal import clip
@@ -24,7 +25,7 @@ from ..views.records import Record
 from .budget_question import ask_for_budget, ask_for_more, sufficient_budget
 from .peer import Peer
 from .reporting import Report
-from .schemas import Ask, NoArguments, RecallQuery, Resume, RunQuery, RunReference, Show
+from .schemas import Ask, NoArguments, RecallQuery, Resume, RunQuery, RunReference, Show, Tagging
 
 __all__ = [
     "NOTICE",
@@ -32,6 +33,7 @@ __all__ = [
     "ToolResult",
     "ask",
     "cancel",
+    "delete",
     "protocols",
     "recall",
     "resume",
@@ -39,6 +41,7 @@ __all__ = [
     "runs",
     "sendable",
     "show",
+    "tag",
 ]
 
 QUICK = "quick"
@@ -193,10 +196,27 @@ async def cancel(caller: Caller, request: RunReference) -> ToolResult:
     return await caller.state(await caller.service.cancel(request.run_id, caller.owner))
 
 
+async def tag(caller: Caller, request: Tagging) -> ToolResult:
+    """Change the labels of a run. Raises `NotFound`, `UsageError`, `StoreError`."""
+    change = LabelChange(title=request.title, add=request.add, remove=request.remove, pinned=request.pinned)
+    row = await caller.service.label(request.run_id, change, caller.owner)
+    labels = (await caller.service.summary(row.id, caller.owner)).labels
+    data = _data({"run_id": row.id, **labels.to_json()})
+    return ToolResult(_text([json.dumps(data, ensure_ascii=False)]), data)
+
+
+async def delete(caller: Caller, request: RunReference) -> ToolResult:
+    """Delete a run. Raises `NotFound`, `Running`, `StoreError`."""
+    row = await caller.service.delete(request.run_id, caller.owner)
+    return ToolResult(f"Run {row.id} is deleted.", {"run_id": row.id, "deleted": True})
+
+
 async def runs(caller: Caller, request: RunQuery) -> ToolResult:
     """List runs. Raises `StoreError`."""
-    found = await caller.service.list_runs(request.status, request.limit, owner=caller.owner)
-    return _run_list(caller, [record.document for record in found])
+    found = await caller.service.list_runs(
+        request.status, request.limit, owner=caller.owner, tag=request.tag, pinned=request.pinned
+    )
+    return _run_list(caller, [record.labelled for record in found])
 
 
 async def recall(caller: Caller, request: RecallQuery) -> ToolResult:

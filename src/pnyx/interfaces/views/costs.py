@@ -1,47 +1,73 @@
-"""What calls cost, summed by model, provider, protocol, day, run or key."""
+"""What calls cost, summed by model, provider, protocol, saved panel, day, run or key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...store.cost_sums import CostSum
 from ...store.costs import TOKENS, CallCosts
 
-__all__ = ["BY", "sum_costs", "sums_by"]
+__all__ = ["BY", "sum_costs", "sum_runs", "sums_by"]
 
-BY: Mapping[str, Callable[[CallCosts], str]] = {
+NO_PANEL = "no saved panel"
+"""The group of runs whose request named no panel."""
+BY: Mapping[str, Callable[[CostSum], str]] = {
     "model": lambda spent: spent.model,
     "provider": lambda spent: spent.model.partition(":")[0],
     "protocol": lambda spent: spent.protocol,
+    "panel": lambda spent: spent.panel or NO_PANEL,
     "day": lambda spent: spent.day,
-    "run": lambda spent: spent.run_id,
     "key": lambda spent: spent.owner,
 }
 
 
-def sums_by(spent: Sequence[CallCosts], by: str) -> list[dict[str, Any]]:
-    """The totals of each group of calls. by: a key of `BY`. Days newest first, others dearest first."""
-    rows = [{by: name, **sum_costs(group)} for name, group in _group(spent, BY[by])]
+def sums_by(spent: Sequence[CostSum], by: str, since: str) -> list[dict[str, Any]]:
+    """The totals of each group, dearest first; days newest first. by: a key of `BY`. since: the first day."""
+    groups: dict[str, list[CostSum]] = {}
+    for one in spent:
+        groups.setdefault(BY[by](one), []).append(one)
+    return _sorted([{by: name, **sum_costs(group, since, by)} for name, group in groups.items()], by)
+
+
+def _sorted(rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
     rows.sort(key=lambda row: row["day"] if by == "day" else (row["known_usd"], row["calls"]), reverse=True)
     return rows
 
 
-def _group(
-    spent: Iterable[CallCosts], key: Callable[[CallCosts], str]
-) -> Iterable[tuple[str, list[CallCosts]]]:
+def sum_costs(spent: Iterable[CostSum], since: str, by: str = "") -> dict[str, Any]:
+    """The totals of one group. cost_usd: None if a part of it is unknown; known_usd: the known part."""
+    group = list(spent)
+    return _totals(group, sum(one.runs for one in group if _counts(one, since or "0", by)))
+
+
+def _counts(one: CostSum, since: str, by: str) -> bool:
+    """Whether the runs of a row are in no other row of the group, see `CostSum`."""
+    match by:
+        case "model":
+            return one.before_model < since
+        case "provider":
+            return one.before_provider < since
+        case "day":
+            return one.before_run != one.day
+        case _:
+            return one.before_run < since
+
+
+def sum_runs(spent: Sequence[CallCosts]) -> list[dict[str, Any]]:
+    """The totals of each run, dearest first."""
     groups: dict[str, list[CallCosts]] = {}
     for one in spent:
-        groups.setdefault(key(one), []).append(one)
-    return groups.items()
+        groups.setdefault(one.run_id, []).append(one)
+    return _sorted([{"run": run_id, **_totals(group, 1)} for run_id, group in groups.items()], "run")
 
 
-def sum_costs(spent: Sequence[CallCosts]) -> dict[str, Any]:
-    """The totals. cost_usd: None if a part of it is unknown; known_usd: the known part."""
-    known, unpriced = round(sum(one.cost_usd for one in spent), 9), sum(one.unpriced for one in spent)
+def _totals(group: Sequence[CostSum | CallCosts], runs: int) -> dict[str, Any]:
+    known, unpriced = round(sum(one.cost_usd for one in group), 9), sum(one.unpriced for one in group)
     return {
-        "runs": len({one.run_id for one in spent}),
-        "calls": sum(one.calls for one in spent),
-        **{name: sum(getattr(one, name) for one in spent) for name in TOKENS},
+        "runs": runs,
+        "calls": sum(one.calls for one in group),
+        **{name: sum(getattr(one, name) for one in group) for name in TOKENS},
         "cost_usd": None if unpriced else known,
         "known_usd": known,
         "unpriced_calls": unpriced,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,11 @@ from ...core.decision import STATUSES, Status
 from ...core.events import Event
 from ...core.search_terms import Snippet
 from ...errors import Unreadable
-from ...run.lease import is_alive, is_waiting
+from ...run.lease import is_held, is_waiting
 from ...run.result import Result, Summary
 from ...run.run_rows import prior_elapsed_s
 from ...store import runs as store
+from ...store.labels import NO_LABELS, Labels, read_labels
 from ...store.search import search
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "SearchResults",
     "read_run",
     "read_runs",
+    "read_summary",
     "read_turns",
     "search_runs",
 ]
@@ -40,17 +41,33 @@ A run whose process is gone is stored as running. It is paused, or waiting if th
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored run. result: computed from the events if the run has none yet."""
+    """A stored run. result: computed from the events if the run has none yet. labels: what people call it."""
 
     row: store.RunRow
     result: Result
     events: tuple[Event, ...] = ()
+    labels: Labels = NO_LABELS
 
     @property
     def document(self) -> dict[str, Any]:
         """The result object. `stop_reason` is null while the run is running or waiting."""
         document = self.result.to_json()
         return document | {"stop_reason": None} if self.result.status in ("running", "waiting") else document
+
+    @property
+    def labelled(self) -> dict[str, Any]:
+        """The result object with `title`, `tags` and `pinned`."""
+        return self.document | self.labels.to_json()
+
+    @property
+    def printed(self) -> dict[str, Any]:
+        """The result object, with its labels if it has any, as the command line prints it."""
+        return self.document if self.labels == NO_LABELS else self.labelled
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        """The same with `created_at`, as lists have it."""
+        return self.labelled | {"created_at": self.row.created_at}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +97,37 @@ def read_run(connection: Connection, prefix: str, owner: str | None = None) -> R
     """
     row = store.find(connection, prefix, owner).check()
     events = tuple(store.log(connection, row.id))
-    return Record(row, _result(row, events), events)
+    return Record(row, _result(row, events), events, _labels(connection, [row])[0])
+
+
+def read_summary(connection: Connection, prefix: str, owner: str | None = None) -> Record:
+    """The same without its events, as lists have it. Raises `NotFound`."""
+    return _records(connection, [store.find(connection, prefix, owner)])[0]
+
+
+def _labels(connection: Connection, rows: Sequence[store.RunRow]) -> list[Labels]:
+    found = read_labels(connection, [row.id for row in rows])
+    return [found.get(row.id, NO_LABELS) for row in rows]
+
+
+def _records(connection: Connection, rows: Sequence[store.RunRow]) -> list[Record]:
+    """The records of these rows, without their events."""
+    labels = _labels(connection, rows)
+    return [Record(row, _listed(connection, row), (), one) for row, one in zip(rows, labels, strict=True)]
 
 
 def read_runs(
     connection: Connection,
     status: str | None = None,
     limit: int = 20,
-    owner: str | None = None,
-    except_owner: str | None = None,
+    after: tuple[str, str] | None = None,
+    **filters: Any,
 ) -> list[Record]:
-    """Runs, newest first, without their events. owner: only their runs; except_owner: all but theirs."""
+    """Runs, newest first, without their events.
+
+    status: as it is shown. after: only those listed after the run of this `created_at` and id. filters:
+    others of `store.run_filters.Filters`.
+    """
     rows: list[store.RunRow] = []
     for stored, has_worker in STORED.get(status or "", ((status, None),)):
         most = limit
@@ -99,17 +136,19 @@ def read_runs(
                 connection,
                 status=stored,
                 limit=most,
-                owner=owner,
-                except_owner=except_owner,
+                after=after,
                 has_worker=has_worker,
+                **filters,
             )
             found = [row for row in listed if status in (None, _status(row))]
             if len(found) >= limit or len(listed) < most:
                 break
             most *= 2  # some of the listed rows are shown with another status
         rows += found
+    # Newest first; those of the same moment by their ids, as the pages of a list are.
+    rows.sort(key=lambda row: row.id)
     rows.sort(key=lambda row: row.created_at, reverse=True)
-    return [Record(row, _listed(connection, row)) for row in rows[:limit]]
+    return _records(connection, rows[:limit])
 
 
 def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:
@@ -117,7 +156,7 @@ def read_turns(connection: Connection, prefix: str, owner: str | None = None) ->
 
     Raises `NotFound`.
     """
-    return [Record(row, _listed(connection, row)) for row in store.conversation(connection, prefix, owner)]
+    return _records(connection, store.conversation(connection, prefix, owner))
 
 
 def search_runs(
@@ -129,8 +168,9 @@ def search_runs(
     """
     hits, every = search(connection, text, limit, owner, except_owner)
     rows = store.rows(connection, [hit.run_id for hit in hits])
-    records = [Record(row, _listed(connection, row)) for row in rows]
-    return SearchResults(tuple(zip(records, (hit.snippet for hit in hits), strict=True)), every)
+    return SearchResults(
+        tuple(zip(_records(connection, rows), (hit.snippet for hit in hits), strict=True)), every
+    )
 
 
 def _listed(connection: Connection, row: store.RunRow) -> Result:
@@ -187,11 +227,22 @@ def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
     )
 
 
+def waiting_message(row: store.RunRow) -> str:
+    """Why a run waits, and what to do if a worker could not take it."""
+    message = "in the queue for a `pnyx worker`"
+    if row.held_back is None:
+        return message
+    return (
+        f"{message}, and a worker could not take it: {row.held_back}. Another one that can will; to end it: "
+        f"pnyx cancel {row.id}"
+    )
+
+
 def _state(row: store.RunRow) -> tuple[Status, str, str]:
     """The status, stop reason and message of an unfinished run."""
-    if is_waiting(row, time.time()):
-        return "waiting", "", "in the queue for a `pnyx worker`"
-    if is_alive(row.worker, row.heartbeat_at, time.time()):
+    if is_waiting(row):
+        return "waiting", "", waiting_message(row)
+    if is_held(row):
         return "running", "", ""
     if row.stop == "cancel":
         return (

@@ -29,6 +29,7 @@ from ...core.models import Usage
 from ...errors import NotFound, ProviderError
 from ..base import Call, Completion
 from . import wire
+from .bubblewrap import confined, model_files
 from .weights import find
 from .weights_table import KNOWN
 
@@ -99,6 +100,7 @@ class EmbeddedProvider:
             path = find(model, self._directory)
         except NotFound as exc:
             raise ProviderError("not_found", str(exc)) from exc
+        await asyncio.to_thread(confined, ())  # its first call starts a process
         engine = self._engines.get(path)
         if engine is None or engine.is_over:
             engine = self._engines[path] = _Engine(path, self.context(model), self._slots, self._threads)
@@ -140,9 +142,10 @@ class _Engine:
         self._streams: dict[int, _Stream] = {}
         self._numbers = itertools.count(1)
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        # -P: imports must not find the modules in the folder of the worker, which have common names.
+        command = (sys.executable, "-P", str(WORKER), str(path), *map(str, (context, slots, threads)))
         self._process = subprocess.Popen(
-            # -P: imports must not find the modules in the folder of the worker, which have common names.
-            [sys.executable, "-P", str(WORKER), str(path), *map(str, (context, slots, threads))],
+            confined(command, (WORKER, *model_files(path))),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -202,7 +202,7 @@ def _client() -> tuple[str, ...]:
         "-d",
     )
     if importlib.util.find_spec("pip"):
-        return (sys.executable, "-m", "pip", *download)
+        return (sys.executable, "-P", "-m", "pip", *download)
     if pip := shutil.which("pip") or shutil.which("pip3"):
         return (pip, *download)
     if uv := shutil.which("uv"):

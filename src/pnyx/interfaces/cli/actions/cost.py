@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ....core.models import NUSD, money
-from ....store.costs import TOKENS, CallCosts
+from ....store.cost_sums import CostSum
+from ....store.costs import TOKENS
 from ....store.ledger import Account
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...run_records import RunRecords
-from ...views.costs import sum_costs, sums_by
+from ...views.costs import sum_costs, sum_runs, sums_by
 from ...views.transcript import paid
 from ..records import with_records
 from ..terminal.output import Stream, streams
@@ -25,11 +26,13 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     today = datetime.now(UTC).date()
     since = (today - timedelta(days=days - 1)).isoformat() if days else ""
 
-    async def read(stored: RunRecords) -> tuple[list[CallCosts], Account]:
-        return await stored.spending(since), await stored.account(f"day:{today.isoformat()}")
+    async def read(stored: RunRecords) -> tuple[list[dict[str, Any]], list[CostSum], Account]:
+        spent = await stored.spending(since)
+        rows = sum_runs(await stored.run_spending(since)) if by == "run" else sums_by(spent, by, since)
+        return rows, spent, await stored.account(f"day:{today.isoformat()}")
 
-    spent, account = with_records(settings, read)
-    rows, total, cap = sums_by(spent, by), sum_costs(spent), settings.budget.day_usd
+    rows, spent, account = with_records(settings, read)
+    total, cap = sum_costs(spent, since), settings.budget.day_usd
     if as_json:
         day = {"day": today.isoformat(), "spent_usd": account.spent_nusd / NUSD, "cap_usd": cap}
         day["reserved_usd"] = account.reserved_nusd / NUSD

@@ -304,7 +304,7 @@ def _command(*arguments: str, database: bool = True) -> str:
     program = Path(sys.argv[0])
     on_path = shutil.which("pnyx")
     if program.stem != "pnyx":
-        start = f"{shlex.quote(sys.executable)} -m pnyx"
+        start = f"{shlex.quote(sys.executable)} -P -m pnyx"
     elif on_path and Path(on_path).samefile(program):
         start = "pnyx"
     else:

@@ -137,7 +137,7 @@ def _argv(project: bool) -> list[str]:
     if project:
         return ["pnyx", "mcp"]  # the file is for other machines too
     found = shutil.which("pnyx")
-    return [os.path.abspath(found), "mcp"] if found else [sys.executable, "-m", "pnyx", "mcp"]
+    return [os.path.abspath(found), "mcp"] if found else [sys.executable, "-P", "-m", "pnyx", "mcp"]
 
 
 def _needed(settings: Settings, around: Surroundings) -> tuple[list[str], dict[str, str]]:

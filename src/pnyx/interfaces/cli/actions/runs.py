@@ -29,6 +29,7 @@ from ...views.transcript import Transcript
 from ..records import require_database, with_records
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
+from .label import label_words
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
@@ -36,23 +37,35 @@ NARROW = 80
 """Columns below which a list of runs shows only their id, time, status and question."""
 
 
-def runs(status: str | None, limit: int, evaluations: bool, as_json: bool) -> int:
+def runs(
+    status: str | None, tag: str | None, pinned: bool, limit: int, evaluations: bool, as_json: bool
+) -> int:
     output = streams()
     except_owner = None if evaluations else OWNER
     records = with_records(
-        open_settings(), lambda stored: stored.list_runs(status, limit, without=except_owner)
+        open_settings(),
+        lambda stored: stored.list_runs(status, limit, without=except_owner, tag=tag, pinned=pinned),
     )
     if as_json:
-        output.json([record.document for record in records])
+        output.json([record.printed for record in records])
     elif records:
         output.out.lines(_table(records, output.out))
     else:
-        output.note("no runs yet" if status is None else f"no runs with the status {status}")
+        filters = (status and f"the status {status}", tag and f"the tag {tag}", "a pin" if pinned else "")
+        wanted = " and ".join(filter(None, filters))
+        output.note(f"no runs with {flat(wanted)}" if wanted else "no runs yet")
     return 0
 
 
 def _when(record: Record) -> str:
     return record.row.created_at[:16].replace("T", " ")
+
+
+def _name(record: Record) -> str:
+    """The title of a run, or else its question; before it its tags, and whether it is pinned."""
+    labels = record.labels
+    marks = ", ".join((*(("pinned",) if labels.pinned else ()), *labels.tags))
+    return (f"[{marks}] " if marks else "") + (labels.title or record.result.question)
 
 
 def _table(records: list[Record], stream: Stream) -> Iterator[str]:
@@ -67,7 +80,7 @@ def _table(records: list[Record], stream: Stream) -> Iterator[str]:
                 result.protocol,
                 f"{result.usage['calls']}",
                 money(result.usage["cost_usd"]),
-                clip(result.question, 1000),
+                clip(_name(record), 1000),
             ]
         )
     right: tuple[int, ...] = (4, 5)
@@ -132,10 +145,10 @@ def status(run_id: str, as_json: bool) -> int:
     record = with_records(open_settings(), lambda stored: stored.read(run_id))
     document = record.document
     if as_json:
-        output.json(document)
+        output.json(record.printed)
         return 0
     state = stop_message(document) if record.result.status in UNDECIDED else headline(document)
-    line = "  ".join([record.row.id, flat(state), usage_line(document), clip(record.row.question, 60)])
+    line = "  ".join([record.row.id, flat(state), usage_line(document), clip(_name(record), 60)])
     output.out.lines(wrap(line, output.out.width or WIDE))
     return 0
 
@@ -145,7 +158,7 @@ def show(run_id: str, verbose: bool, plain: bool, as_json: bool) -> int:
     record = with_records(open_settings(), lambda stored: stored.read(run_id))
     if as_json:
         document = whole(record)
-        output.json(document["result"] | {"events": document["events"]})
+        output.json(record.printed | {"events": document["events"]})
     else:
         output.out.lines(_transcript(record, output.out, verbose))
     return 0
@@ -156,6 +169,8 @@ def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str
     result, view = record.document, Transcript()
     yield stream.paint("Question", "bold", "cyan")
     yield from wrap(safe(record.row.question), width, INDENT)
+    if words := label_words(record.labels):
+        yield from wrap(flat(f"labels {words}"), width, INDENT)
     for row in files_of(record.events):
         yield from wrap(flat(f"file {file_words(row)}"), width, INDENT)
     for event in record.events:

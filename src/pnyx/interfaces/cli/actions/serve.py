@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import logging
 import signal
 import socket
+from functools import partial
 from types import FrameType
 
 import uvicorn
@@ -15,19 +15,16 @@ import uvicorn
 from ....config.schema import Settings
 from ....errors import ConfigError, UsageError
 from ...http.app import open_app
+from ...http.listening import listen, server_config
 from ...keys import Keys, check_name, hash_key, new_key
 from ...open_settings import open_settings
 from ...permissions import limits_without_key
 from ...service import DRAIN_S, RunService
 from ..records import with_records
+from ..terminal.log_output import Messages, run_logged
 from ..terminal.output import Output, streams
 
-__all__ = ["listen", "serve"]
-
-KEEP_ALIVE_S = 75
-"""How long an idle connection stays open, in seconds: longer than clients and proxies keep theirs, so that no
-request arrives while the connection is being closed, even if the event loop is under load."""
-BACKLOG = 2048
+__all__ = ["serve"]
 
 
 def serve(
@@ -37,10 +34,12 @@ def serve(
     key_for: str | None,
     revoke_key: str | None,
     list_keys: bool,
+    log_format: str | None,
     quiet: bool,
 ) -> int:
     output = streams(quiet=quiet)
-    settings = open_settings({"serve": {"host": host, "port": port, "queue": queue}})
+    overrides = {"host": host, "port": port, "queue": queue}
+    settings = open_settings({"serve": overrides, "telemetry": {"log_format": log_format}})
     if sum((key_for is not None, revoke_key is not None, list_keys)) > 1:
         raise UsageError("--new-key, --revoke-key and --keys exclude each other; use one of them")
     if key_for is not None:
@@ -52,7 +51,7 @@ def serve(
     if list_keys:
         output.out.lines(list(with_records(settings, lambda stored: stored.key_hashes())))
         return 0
-    return asyncio.run(_serve(output, settings))
+    return run_logged(output, settings, partial(_serve, settings))
 
 
 def _make_key(output: Output, settings: Settings, name: str) -> int:
@@ -66,13 +65,15 @@ def _make_key(output: Output, settings: Settings, name: str) -> int:
     return 0
 
 
-async def _serve(output: Output, settings: Settings) -> int:
+async def _serve(settings: Settings, output: Messages) -> int:
     # uvicorn would print exceptions with the secrets in them; our messages mask them.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     queued = settings.serve.queue
-    async with RunService.open(settings, queued=queued) as service:
-        temporary_key = None if await service.key_hashes() else new_key()
-        if temporary_key is not None and not _loopback(settings.serve.host):
+    async with RunService.open(settings, queued=queued, log=output.log) as service:
+        # A log is kept, and read by many: no key is in it.
+        keyless = not await service.key_hashes()
+        temporary_key = new_key() if keyless and output.log is None else None
+        if keyless and not _loopback(settings.serve.host):
             raise ConfigError(
                 f"{settings.serve.host} can be reached from other machines, so create an API key first: "
                 "pnyx serve --new-key NAME"
@@ -89,23 +90,13 @@ async def _serve(output: Output, settings: Settings) -> int:
                 output.note(f"listening on {url} · API reference: {url}/openapi.json")
                 if queued:
                     output.note("runs are queued for `pnyx worker`")
+                if keyless and output.log is not None:
+                    output.error("no API key exists, so none can ask; create one: pnyx serve --new-key NAME")
                 if temporary_key is not None:
                     output.note(f"API key, valid until this server stops: {temporary_key}")
                 # Browsers do not send the part after "#", so the key is in no request and no log.
                 output.note(f"web page: {url}/{f'#key={temporary_key}' if temporary_key else ''}")
-                config = uvicorn.Config(
-                    app,
-                    http="h11",
-                    ws="none",
-                    lifespan="off",
-                    log_config=None,
-                    access_log=False,
-                    server_header=False,
-                    proxy_headers=False,
-                    timeout_graceful_shutdown=round(DRAIN_S) + 1,
-                    timeout_keep_alive=KEEP_ALIVE_S,
-                    backlog=BACKLOG,
-                )
+                config = server_config(app, settings.serve, round(DRAIN_S) + 1)
                 await _Server(config, service).serve(sockets=[listener])
     if queued:
         output.note("stopped; workers continue the runs")
@@ -138,24 +129,6 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         # Also those that no client follows: a call that is killed is paid for, and asked again.
         await self._service.drained()
-
-
-def listen(settings: Settings) -> contextlib.closing[socket.socket]:
-    """Return a socket that listens on the configured address. Raises `UsageError`."""
-    host, port = settings.serve.host, settings.serve.port
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # With the protocol, because asyncio sets TCP_NODELAY only on sockets that name TCP. Without it the
-        # second packet of a reply waits 40 ms for an acknowledgement.
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        # Now, so that a client that connects as soon as the address is printed is not refused.
-        listener.listen(BACKLOG)
-    except (OSError, UnicodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
-        raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}") from exc
-    return contextlib.closing(listener)
 
 
 def _loopback(host: str) -> bool:

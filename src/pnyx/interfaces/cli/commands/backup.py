@@ -27,7 +27,7 @@ def backup(file: Path) -> int:
 
 @click.command()
 @FILE
-@click.option("--with-keys", is_flag=True, help="Put the server's API keys of FILE in force too.")
+@click.option("--with-keys", is_flag=True, help="Put the server's API keys and links of FILE in force too.")
 def restore(file: Path, with_keys: bool) -> int:
     """Load the backup FILE into the configured database, which must be empty.
 

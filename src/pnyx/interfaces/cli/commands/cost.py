@@ -10,7 +10,7 @@ from ..options import json_option
 
 __all__ = ["cost"]
 
-BY = ("model", "provider", "protocol", "day", "run", "key")
+BY = ("model", "provider", "protocol", "panel", "day", "run", "key")
 
 
 @click.command()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
 from ....extras import need
@@ -22,6 +20,13 @@ def mcp() -> int:
     # Imported here so that help and completion start without the MCP server.
     from ...mcp.stdio import serve_stdio
     from ...open_settings import open_settings
+    from ..terminal.log_output import Messages, run_logged
+    from ..terminal.output import streams
 
-    asyncio.run(serve_stdio(open_settings()))
-    return 0
+    settings = open_settings()
+
+    async def serve(messages: Messages) -> int:
+        await serve_stdio(settings, messages.log)
+        return 0
+
+    return run_logged(streams(), settings, serve)

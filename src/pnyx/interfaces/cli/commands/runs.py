@@ -26,11 +26,16 @@ def _limit(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 @click.command()
 @click.option("--status", type=click.Choice(STATUSES), metavar="STATUS", help=HELP)
+@click.option("--tag", metavar="TAG", help="Only runs with this tag.")
+@click.option("--pinned", is_flag=True, help="Only pinned runs.")
 @_limit(20)
 @evaluations
 @json_option
 def runs(**options: Any) -> int:
-    """List runs, newest first. --json prints a list of result objects."""
+    """List runs, newest first. A run with a title is listed under it.
+
+    --json prints a list of result objects; those of runs with labels have `title`, `tags` and `pinned` too.
+    """
     # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import runs
 

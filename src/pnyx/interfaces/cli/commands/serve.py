@@ -24,6 +24,11 @@ __all__ = ["serve"]
 @click.option("--new-key", "key_for", metavar="NAME", help="Create an API key for NAME, print it and exit.")
 @click.option("--revoke-key", metavar="NAME", help="Revoke NAME's API key and exit.")
 @click.option("--keys", "list_keys", is_flag=True, help="List the names that have API keys and exit.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    help="What stderr has: text, or one JSON object a line. Default: text.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def serve(**options: Any) -> int:
     """Start the web page and the HTTP API: REST with server-sent events, and APIs for the clients of

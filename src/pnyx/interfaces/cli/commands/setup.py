@@ -61,7 +61,7 @@ def config_check() -> int:
 
 @click.command()
 def trust() -> int:
-    """Allow the pnyx.toml of this folder to set hosts, keys, prices, budgets and storage.
+    """Allow the pnyx.toml of this folder to set hosts, keys, prices, budgets, storage, models and limits.
 
     Read the file first. If one of these settings changes, trust it again.
     """

@@ -13,12 +13,14 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
+from ...bounds import Document, Name, Text
 from .answer import Answer, cut
 from .chat_tools import calls_in, legacy_tools, tools_of, written
 from .conversation import Conversation, Turn, refuse
 from .exchange import Delta, Exchange, Step, Steps
 from .parts import (
     MOST_TURNS,
+    Definitions,
     Lenient,
     MostTokens,
     Names,
@@ -43,10 +45,10 @@ ARGUMENTS = 400
 class Message(Lenient):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Parts = None
-    name: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
-    function_call: dict[str, Any] | None = None
-    tool_call_id: str | None = None
+    name: Name | None = None
+    tool_calls: Definitions = None
+    function_call: Document | None = None
+    tool_call_id: Name | None = None
 
     def to_turn(self, names: Names) -> Turn:
         """Return the turn. names: of the calls so far, to which it adds its own."""
@@ -62,7 +64,7 @@ class StreamOptions(Lenient):
 
 
 class _Common(Lenient):
-    model: Annotated[str, Field(min_length=1, max_length=400)]
+    model: Annotated[Name, Field(min_length=1)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None
@@ -71,7 +73,7 @@ class _Common(Lenient):
     max_tokens: MostTokens | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    pnyx: Mapping[str, Any] = Field(default_factory=dict)
+    pnyx: Document = Field(default_factory=dict)
 
 
 class Completion(_Common):
@@ -85,16 +87,16 @@ class Completion(_Common):
 
     messages: Annotated[list[Message], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
     max_completion_tokens: MostTokens | None = None
-    reasoning_effort: str | None = None
+    reasoning_effort: Name | None = None
     logprobs: bool | None = None
     top_logprobs: int | None = None
-    response_format: Mapping[str, Any] | None = None
-    modalities: list[str] | None = None
-    tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
-    tool_choice: str | Mapping[str, Any] | None = None
+    response_format: Document | None = None
+    modalities: Annotated[list[Name], Field(max_length=16)] | None = None
+    tools: Definitions = None
+    tool_choice: Name | Document | None = None
     parallel_tool_calls: bool | None = None
-    functions: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
-    function_call: str | Mapping[str, Any] | None = None
+    functions: Definitions = None
+    function_call: Name | Document | None = None
 
     @property
     def is_legacy(self) -> bool:
@@ -131,12 +133,10 @@ class Completion(_Common):
 class LegacyCompletion(_Common):
     """A request for a text without roles. prompt: the question."""
 
-    prompt: (
-        Annotated[str, Field(max_length=4 << 20)] | Annotated[list[str], Field(min_length=1, max_length=1)]
-    )
+    prompt: Text | Annotated[list[Text], Field(min_length=1, max_length=1)]
     echo: bool | None = None
     logprobs: int | None = None
-    suffix: str | None = None
+    suffix: Text | None = None
     best_of: Annotated[int, Field(ge=1, le=1)] | None = None
 
     def to_conversation(self) -> Conversation:

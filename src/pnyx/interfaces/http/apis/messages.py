@@ -16,16 +16,19 @@ from starlette.responses import Response
 from ....core.regex import regex
 from ....core.text import estimate_tokens
 from ....core.tool_calls import ANY, AUTO, NONE
+from ...bounds import Document, Name
 from ..errors import Exact
 from .answer import Answer, cut
 from .conversation import Conversation, Turn, refuse
 from .exchange import Delta, Exchange, Step, Steps
 from .parts import (
     MOST_TURNS,
+    Definitions,
     Lenient,
     MostTokens,
     Names,
     Parts,
+    StopText,
     answer_schema,
     content_of,
     result_turn,
@@ -73,12 +76,12 @@ class _Message(Lenient):
 class CountTokens(Lenient):
     """A request whose tokens are counted."""
 
-    model: Annotated[str, Field(min_length=1, max_length=400)]
+    model: Annotated[Name, Field(min_length=1)]
     messages: Annotated[list[_Message], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
     system: Parts = None
-    tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
-    tool_choice: Mapping[str, Any] | None = None
-    pnyx: Mapping[str, Any] = Field(default_factory=dict)
+    tools: Definitions = None
+    tool_choice: Document | None = None
+    pnyx: Document = Field(default_factory=dict)
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
@@ -102,10 +105,10 @@ class Messages(CountTokens):
 
     max_tokens: MostTokens
     stream: bool | None = None
-    stop_sequences: Annotated[list[str], Field(max_length=16)] | None = None
-    thinking: Mapping[str, Any] | None = None
-    output_config: Mapping[str, Any] | None = None
-    output_format: Mapping[str, Any] | None = None
+    stop_sequences: Annotated[list[StopText], Field(max_length=16)] | None = None
+    thinking: Document | None = None
+    output_config: Document | None = None
+    output_format: Document | None = None
     temperature: Annotated[float, Field(ge=0, le=1)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     top_k: Annotated[int, Field(ge=0)] | None = None

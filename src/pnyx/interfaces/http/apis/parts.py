@@ -9,16 +9,19 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from ....core.files import Source
+from ...bounds import Document, Part, Text
 from .conversation import Turn, joined, refuse
 from .files import file_of
 
 __all__ = [
     "MOST_TURNS",
+    "Definitions",
     "Lenient",
     "MostTokens",
     "Names",
     "Parts",
     "Stop",
+    "StopText",
     "answer_schema",
     "call_text",
     "content_of",
@@ -27,7 +30,6 @@ __all__ = [
     "turn",
 ]
 
-LONGEST = 4 << 20
 MOST_TURNS = 10_000
 """Messages or items of a conversation; an agent adds two or three with each step."""
 TEXTS = ("text", "input_text", "output_text")
@@ -35,12 +37,11 @@ SILENT = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "summa
 """Parts that say nothing to others: what an assistant thought."""
 
 MostTokens = Annotated[int, Field(ge=1, le=100_000_000)]
-Parts = (
-    Annotated[str, Field(max_length=LONGEST)]
-    | Annotated[list[dict[str, Any]], Field(max_length=1000, fail_fast=True)]
-    | None
-)
-Stop = Annotated[str, Field(max_length=1000)] | Annotated[list[str], Field(max_length=16)] | None
+Parts = Text | Annotated[list[Part], Field(max_length=1000, fail_fast=True)] | None
+StopText = Annotated[str, Field(max_length=1000)]
+Stop = StopText | Annotated[list[StopText], Field(max_length=16)] | None
+Definitions = Annotated[list[Document], Field(max_length=1000)] | None
+"""Definitions of tools."""
 
 
 class Lenient(BaseModel):

@@ -19,6 +19,7 @@ from ....errors import NotFound
 from ....protocols.shared.call_form import CALLS
 from ....run.batch import failure
 from ....run.result import Result
+from ...bounds import Document, Name, Part, Text
 from ...service import RunService
 from ..errors import Exact
 from ..state import owner_of, page_of, service_of
@@ -26,7 +27,17 @@ from ..streaming import run_headers
 from .answer import Answer
 from .conversation import Conversation, Turn, joined, refuse
 from .exchange import Exchange
-from .parts import MOST_TURNS, Lenient, MostTokens, Names, answer_schema, call_text, result_turn, turn
+from .parts import (
+    MOST_TURNS,
+    Definitions,
+    Lenient,
+    MostTokens,
+    Names,
+    answer_schema,
+    call_text,
+    result_turn,
+    turn,
+)
 from .response_items import PREFIX, body_of, events, failed_events
 from .response_tools import tools_of
 from .tools import Tools
@@ -43,26 +54,23 @@ class CreateResponse(Lenient):
     input: the question, or the items of a conversation. previous_response_id: the answer that it continues.
     """
 
-    model: Annotated[str, Field(min_length=1, max_length=400)]
-    input: (
-        Annotated[str, Field(max_length=4 << 20)]
-        | Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
-    )
-    instructions: Annotated[str, Field(max_length=4 << 20)] | None = None
+    model: Annotated[Name, Field(min_length=1)]
+    input: Text | Annotated[list[Part], Field(min_length=1, max_length=MOST_TURNS, fail_fast=True)]
+    instructions: Text | None = None
     previous_response_id: Annotated[str, Field(max_length=100)] | None = None
     stream: bool | None = None
     background: bool | None = None
     store: bool | None = None
     max_output_tokens: MostTokens | None = None
-    reasoning: Mapping[str, Any] | None = None
-    text: Mapping[str, Any] | None = None
-    tools: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
-    tool_choice: str | Mapping[str, Any] | None = None
+    reasoning: Document | None = None
+    text: Document | None = None
+    tools: Definitions = None
+    tool_choice: Name | Document | None = None
     parallel_tool_calls: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    metadata: Mapping[str, Any] | None = None
-    pnyx: Mapping[str, Any] = Field(default_factory=dict)
+    metadata: Document | None = None
+    pnyx: Document = Field(default_factory=dict)
 
     def to_conversation(self) -> Conversation:
         """Return the conversation of the request alone. Raises `UsageError` for what a panel cannot do."""

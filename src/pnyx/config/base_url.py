@@ -1,0 +1,44 @@
+"""The types of settings with the address of a host. No message shows one: it may hold a secret."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import AfterValidator
+
+__all__ = ["BaseUrl", "HostUrl", "host_url", "plain_url"]
+
+SECRET = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
+"""What the names of parameters hold whose values are keys."""
+
+
+def plain_url(base_url: str | None) -> str | None:
+    """Return the address of a host. Raises `ValueError`, which never shows it, if it has more than a path."""
+    if base_url is None:
+        return None
+    try:
+        url = urlsplit(base_url)
+        fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
+    except ValueError:
+        fine = False
+    if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
+        raise ValueError("must be an http or https address, without user, password, query or fragment")
+    return base_url
+
+
+def host_url(base_url: str | None) -> str | None:
+    """Like `plain_url`, with a query: Azure wants the version of its API in one. It may hold no key."""
+    if base_url is None or "?" not in base_url:
+        return plain_url(base_url)
+    address, _, query = base_url.partition("?")
+    plain_url(address)
+    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
+    if re.search(r"[\s@?#\\]|[^ -~]", query) or any(map(SECRET.search, names)):
+        raise ValueError("must be an http or https address whose query, if any, has no key: set api_key_env")
+    return base_url
+
+
+BaseUrl = Annotated[str | None, AfterValidator(plain_url)]
+HostUrl = Annotated[str | None, AfterValidator(host_url)]

@@ -1,0 +1,202 @@
+"""The connections of clients: how many there may be, and how slowly a request may arrive.
+
+A client that sends half a head, a body that never ends, or reads nothing of a response holds a descriptor of
+the process. uvicorn limits none of these, so its protocol class is extended here. When there are too many
+connections, one without a request under way makes room; if all have one, the next connections get an answer
+of `/health` and are refused for anything else. Streams and long polls are never cut: a request that has
+arrived may take as long as it needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+__all__ = ["SPARE", "Connection", "Connections"]
+
+SPARE = 16
+"""Connections above the limit that are accepted, on which `/health` alone is answered."""
+MOMENT_S = 0.5
+"""Seconds for which a new connection is not closed to make room: its request may be on its way."""
+STALL_S = 60.0
+"""Seconds without reading any of a response after which a client counts as disconnected."""
+
+
+class Connections:
+    """The open connections of a server.
+
+    most: their limit. head_s: seconds within which the head of a request must arrive. body_s: seconds after a
+    refusal within which the rest of the refused body must arrive.
+    """
+
+    def __init__(self, most: int, head_s: float, body_s: float) -> None:
+        self.most, self.head_s, self.body_s = most, head_s, body_s
+        self._open: set[Connection] = set()
+        # Without a request under way, longest first: those that never had one, and those that are kept.
+        self._fresh: dict[Connection, float] = {}
+        self._kept: dict[Connection, float] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether there are more connections than the limit."""
+        return len(self._open) > self.most
+
+    def protocol(self, **options: Any) -> Connection:
+        """Return the protocol of a new connection; uvicorn calls this with its own options."""
+        return Connection(self, **options)
+
+    def opened(self, connection: Connection) -> None:
+        """Count a new connection; another one, or this one, is closed if there are too many."""
+        self._open.add(connection)
+        if not self.full:
+            return
+        excess = len(self._open) - self.most
+        if not self._make_room(0.0 if excess > SPARE else MOMENT_S):
+            connection.spare = True
+            if excess > SPARE:
+                self._close(connection)
+
+    def closed(self, connection: Connection) -> None:
+        """Forget a connection."""
+        self._open.discard(connection)
+        self.busy(connection)
+
+    def busy(self, connection: Connection) -> None:
+        """Note that a request is under way on a connection."""
+        self._fresh.pop(connection, None)
+        self._kept.pop(connection, None)
+
+    def idle(self, connection: Connection) -> None:
+        """Note that no request is under way on a connection, from now on."""
+        waiting = self._kept if connection.has_served else self._fresh
+        if connection in self._open:
+            waiting.setdefault(connection, connection.loop.time())
+
+    def _make_room(self, waited_s: float) -> bool:
+        """Close the connection that has waited longest for a request, if it has for `waited_s` seconds."""
+        for waiting in (self._fresh, self._kept):
+            if waiting:
+                longest, since = next(iter(waiting.items()))
+                if longest.loop.time() - since >= waited_s:
+                    self._close(longest)
+                    return True
+        return False
+
+    def _close(self, connection: Connection) -> None:
+        self.closed(connection)
+        connection.transport.abort()
+
+
+class Connection(H11Protocol):
+    """A connection. spare: whether it is above the limit. has_served: whether it had a request before."""
+
+    def __init__(self, pool: Connections, **options: Any) -> None:
+        super().__init__(**options)
+        self.spare = self.has_served = False
+        self._pool = pool
+        self._timer: asyncio.TimerHandle | None = None
+        self._waits_for = ""
+        self._stalled: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._pool.opened(self)
+        self._pool.idle(self)
+        self._wait_for("head", self._pool.head_s, self._refuse_slow_head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._pool.closed(self)
+        self._wait_for("")
+        self._cancel_stalled()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self.spare = self.spare and self._pool.full
+        if self.spare:
+            # `Access` reads it in the scope of the request.
+            self.app_state = {**self.app_state, "spare": True}
+        super().data_received(data)
+        self._watch(has_data=True)
+        if self.spare and self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.has_served = True
+        self._watch()
+
+    def _watch(self, has_data: bool = False) -> None:
+        """Set the timer for what the client has to send next. has_data: whether it has just sent some."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if self.transport.is_closing():
+            self._wait_for("")
+        elif cycle is not None and not cycle.response_complete:
+            # Its body is awaited by `Access`, whose refusal has the shape of the API.
+            self._pool.busy(self)
+            self._wait_for("")
+        elif self.conn.their_state is h11.SEND_BODY:
+            self._pool.idle(self)
+            self._wait_for("rest", self._pool.body_s, self.transport.abort)
+        elif self.conn.their_state is h11.IDLE:
+            self._pool.idle(self)
+            # An idle connection has uvicorn's timer, until the next request begins to arrive.
+            if has_data:
+                self._wait_for("head", self._pool.head_s, self._refuse_slow_head)
+            elif self._waits_for == "rest":
+                self._wait_for("")
+
+    def _wait_for(self, what: str, seconds: float = 0.0, otherwise: Callable[[], None] | None = None) -> None:
+        """Call `otherwise` unless `what` has come in time; more of it does not start the time anew."""
+        if what == self._waits_for:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if otherwise is None else self.loop.call_later(seconds, otherwise)
+        self._waits_for = what
+
+    def _refuse_slow_head(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.conn.trailing_data[0]:
+            self.transport.write(_slow_head(self._pool.head_s))
+        self.transport.close()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reader(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel_stalled()
+
+    def _await_reader(self, unread: int) -> None:
+        self._stalled = self.loop.call_later(STALL_S, partial(self._check_reader, unread))
+
+    def _check_reader(self, unread: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left >= unread:
+            self.transport.abort()
+        else:
+            self._await_reader(left)
+
+    def _cancel_stalled(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+
+def _slow_head(seconds: float) -> bytes:
+    """The response to a head that did not arrive in time; its path, and so its API, are not known."""
+    message = f"the head of the request did not arrive within {seconds:g} s, see [serve] head_s"
+    body = json.dumps({"error": {"type": "request_timeout", "message": message}}).encode()
+    head = (
+        b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncache-control: no-store\r\n"
+        b"x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+    )
+    return head % len(body) + body

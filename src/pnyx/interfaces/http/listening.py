@@ -1,0 +1,105 @@
+"""The socket that a server listens on, and how uvicorn serves it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+from typing import Any
+
+import uvicorn
+
+from ...config.schema import Settings
+from ...config.server_settings import ServeSettings
+from ...errors import UsageError
+from .connections import Connections
+
+if sys.platform != "win32":
+    import resource
+
+__all__ = ["listen", "most_connections", "server_config"]
+
+KEEP_ALIVE_S = 75
+"""How long an idle connection stays open, in seconds: longer than clients and proxies keep theirs, so that no
+request arrives while the connection is being closed, even if the event loop is under load."""
+BACKLOG = 2048
+BURST = 16
+"""Connections accepted in one turn of the event loop: they count as open only in the next one."""
+
+
+class Listener(socket.socket):
+    """A listening socket that lets asyncio accept `BURST` connections in a turn, and not all that wait."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._accepted = 0
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection. Raises `BlockingIOError` without one, and after `BURST`."""
+        if self._accepted == BURST:
+            self._accepted = 0
+            raise BlockingIOError
+        try:
+            accepted = super().accept()
+        except OSError:
+            self._accepted = 0
+            raise
+        self._accepted += 1
+        return accepted
+
+
+def listen(settings: Settings) -> contextlib.closing[socket.socket]:
+    """Return a socket that listens on the configured address. Raises `UsageError`."""
+    host, port = settings.serve.host, settings.serve.port
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # With the protocol, because asyncio sets TCP_NODELAY only on sockets that name TCP. Without it the
+        # second packet of a reply waits 40 ms for an acknowledgement.
+        listener = Listener(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # Now, so that a client that connects as soon as the address is printed is not refused.
+        listener.listen(BACKLOG)
+    except (OSError, UnicodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
+        raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}") from exc
+    return contextlib.closing(listener)
+
+
+def server_config(app: Any, settings: ServeSettings, graceful_s: int) -> uvicorn.Config:
+    """Return how uvicorn serves the app. graceful_s: seconds for which responses may go on when it stops."""
+    pool = Connections(most_connections(settings.connections), settings.head_s, settings.body_s)
+    protocol: Any = pool.protocol
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=graceful_s,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        backlog=BACKLOG,
+    )
+
+
+def most_connections(most: int) -> int:
+    """The limit of connections: `most`, and at most half of the descriptors that the process may have.
+
+    The other half is for the hosts of models, the database and files. The soft limit of descriptors is raised
+    for `most`, as far as the hard one allows.
+    """
+    if sys.platform == "win32":
+        return most
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return most
+    wanted = 2 * most
+    if soft < wanted:
+        raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(OSError, ValueError):  # a system may allow less than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, raised), hard))
+            soft = max(soft, raised)
+    return min(most, soft // 2)

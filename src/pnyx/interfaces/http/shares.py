@@ -1,0 +1,134 @@
+"""Links to one run: /v1/runs/{id}/shares makes, lists and revokes them; /v1/shared shows the run of a link.
+
+What is shown needs no run id: the token alone says which run it is, so it cannot name another one. All of it
+is read only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from sse_starlette import ServerSentEvent
+from starlette.responses import Response
+
+from ... import protocols
+from ...core.events import Token
+from ...errors import NotFound
+from ...providers.redaction import redact_json
+from ..follow import watch
+from ..shares import Share, share_document, shown
+from ..views.catalogue import describe_protocol
+from ..views.overview import overview
+from .errors import Exact
+from .runs import DOCUMENTS, EXPORTS, MOST_SEQ
+from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
+from .state import owner_of, service_of
+from .streaming import error_messages, event_source
+
+__all__ = ["ROUTER", "SHARED"]
+
+ROUTER = APIRouter(prefix="/v1", tags=["shares"])
+SHARED = frozenset(f"/v1/shared{path}" for path in ("", "/overview", "/events", "/export"))
+"""The paths that the token of a link opens; `Access` refuses it everywhere else."""
+PRIVATE = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+DEFAULT = ShareRun()
+
+
+@ROUTER.post("/runs/{run_id}/shares", status_code=201, response_model=NewShare)
+async def share(request: Request, run_id: str, body: ShareRun = DEFAULT) -> Response:
+    """Make a link that shows the run, read only, to whoever has it. Its token is returned only here."""
+    token, row = await service_of(request).share(run_id, body.expires_s, owner_of(request))
+    # Browsers do not send the part after "#": the token is in no log and no referrer.
+    address = f"{request.base_url}#/shared/{token}"
+    return Exact({**share_document(row), "token": token, "url": address}, 201)
+
+
+@ROUTER.get("/runs/{run_id}/shares", response_model=list[ShareLink])
+async def list_shares(request: Request, run_id: str) -> Response:
+    """List the links to a run, newest first."""
+    rows = await service_of(request).list_shares(run_id, owner_of(request))
+    return Exact([share_document(row) for row in rows])
+
+
+@ROUTER.get("/shares", response_model=list[ShareLink])
+async def list_all_shares(request: Request) -> Response:
+    """List the links to all runs of the key, newest first."""
+    rows = await service_of(request).list_shares(owner=owner_of(request))
+    return Exact([share_document(row) for row in rows])
+
+
+@ROUTER.delete("/runs/{run_id}/shares", response_model=list[ShareLink])
+async def revoke_shares(request: Request, run_id: str) -> Response:
+    """Revoke all links to a run. They stop working within two seconds."""
+    await service_of(request).revoke_shares(run_id, owner_of(request))
+    return await list_shares(request, run_id)
+
+
+@ROUTER.delete("/runs/{run_id}/shares/{share_id}", response_model=list[ShareLink])
+async def revoke_share(request: Request, run_id: str, share_id: str) -> Response:
+    """Revoke one link to a run, by its id."""
+    await service_of(request).revoke_shares(run_id, owner_of(request), share_id)
+    return await list_shares(request, run_id)
+
+
+@ROUTER.get("/shared", response_model=SharedRun)
+async def read_shared(request: Request) -> Response:
+    """Return the run of a link: its result, its protocol, and until when the link is valid."""
+    service, share = service_of(request), share_of(request)
+    record = await service.read(share.run_id)
+    try:
+        protocol: dict[str, Any] | None = describe_protocol(protocols.get(record.row.protocol))
+    except NotFound:
+        protocol = None  # of a package that is not installed any more
+    run = redact_json(record.document, service.redact)
+    return Exact({"run": run, "protocol": protocol, "expires_at": share.expires_at}, headers=PRIVATE)
+
+
+@ROUTER.get("/shared/overview", response_model=Overview)
+async def read_shared_overview(request: Request) -> Response:
+    """Return the debate of a shared run at a glance."""
+    service = service_of(request)
+    record = await service.read(share_of(request).run_id)
+    return Exact(redact_json(overview(record.events), service.redact), headers=PRIVATE)
+
+
+@ROUTER.get("/shared/events", responses={200: {"content": {"text/event-stream": {}}}})
+async def read_shared_events(
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
+    tokens: bool = False,
+    last_event_id: Annotated[int, Header(ge=0, le=MOST_SEQ)] = 0,
+) -> Response:
+    """Stream the events of a shared run, without prompts. Reading them never changes the run."""
+    service, run_id = service_of(request), share_of(request).run_id
+
+    async def messages() -> AsyncIterator[ServerSentEvent]:
+        seen = max(after, last_event_id)
+        async with aclosing(watch(service, run_id, after=seen, tokens=tokens)) as events:
+            async for event in events:
+                if (document := shown(event)) is not None:
+                    number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
+                    text = json.dumps(redact_json(document, service.redact))
+                    yield ServerSentEvent(text, event=event.type, id=number)
+
+    return event_source(service, messages(), run_id, error_messages, headers=PRIVATE)
+
+
+@ROUTER.get("/shared/export", response_class=Response, responses=EXPORTS)
+async def export_shared(request: Request, format: Literal["md", "html"] = "html") -> Response:
+    """Export a shared run as Markdown or HTML."""
+    service = service_of(request)
+    record = await service.read(share_of(request).run_id)
+    kind, write = DOCUMENTS[format]
+    content = write(record, service.redact).encode("utf-8", "replace")
+    return Response(content, media_type=kind, headers=PRIVATE)
+
+
+def share_of(request: Request) -> Share:
+    """Return what the token of the request opens; `Access` has refused requests without one."""
+    found: Share = request.scope["state"]["share"]
+    return found

@@ -1,0 +1,1 @@
+"""What operators see of the runs of a process: logs, traces and metrics."""

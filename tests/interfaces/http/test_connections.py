@@ -1,0 +1,221 @@
+"""Clients that are slow, many or silent: none of them keeps the server from answering others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from pnyx.interfaces.http import connections
+from pnyx.interfaces.http.connections import SPARE
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import SERVER_KEY, ServerHandle, events_of, open_server
+
+MOST, HEAD_S, BODY_S = 8, 0.6, 0.4
+
+
+@pytest.fixture
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
+    lab.on("*", text="Final answer: 42")
+    async with open_server(connections=MOST, head_s=HEAD_S, body_s=BODY_S) as server:
+        yield server
+
+
+class Raw:
+    """A connection of bytes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    def send(self, text: str) -> None:
+        self.writer.write(text.replace("\n", "\r\n").encode())
+
+    async def rest(self) -> bytes:
+        """All that the server sends until it closes the connection."""
+        try:
+            async with asyncio.timeout(10):
+                return await self.reader.read()
+        except ConnectionResetError:
+            return b""
+
+    async def reply(self) -> tuple[int, Any]:
+        """The next response: its status and its JSON."""
+        async with asyncio.timeout(10):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
+            length = int(head.partition("content-length: ")[2].partition("\r\n")[0])
+            return int(head.split()[1]), json.loads(await self.reader.readexactly(length))
+
+
+@asynccontextmanager
+async def connected(server: ServerHandle) -> AsyncIterator[Raw]:
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        yield Raw(reader, writer)
+    finally:
+        writer.close()
+
+
+def head(server: ServerHandle, path: str = "/health", method: str = "GET", **headers: object) -> str:
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {server.url.removeprefix('http://')}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\n".join(lines) + "\n"
+
+
+def post(server: ServerHandle, path: str = "/v1/runs", length: int = 100) -> str:
+    given = {"Content_Type": "application/json", "Authorization": f"Bearer {SERVER_KEY}"}
+    return head(server, path, "POST", Content_Length=length, **given) + "\n"
+
+
+async def test_half_a_head_gets_408_in_time_even_if_more_of_it_keeps_coming(server: ServerHandle) -> None:
+    async with connected(server) as still, connected(server) as slow:
+        still.send(head(server))
+        slow.send(head(server))
+        started = time.monotonic()
+
+        async def drip() -> None:
+            while True:
+                slow.send("X-More: 1\n")
+                await asyncio.sleep(HEAD_S / 10)
+
+        dripping = asyncio.create_task(drip())
+        for one in (still, slow):
+            status, document = await one.reply()
+            assert (status, document["error"]["type"]) == (408, "request_timeout")
+            assert await one.rest() == b""
+        dripping.cancel()
+        assert HEAD_S * 0.9 < time.monotonic() - started < HEAD_S + 2
+
+
+async def test_a_connection_without_a_byte_is_closed_without_a_word(server: ServerHandle) -> None:
+    async with connected(server) as one:
+        assert await one.rest() == b""
+
+
+async def test_the_second_head_on_a_kept_connection_must_arrive_in_time_too(server: ServerHandle) -> None:
+    async with connected(server) as one:
+        one.send(head(server) + "\n")
+        assert (await one.reply())[0] == 200
+        await asyncio.sleep(HEAD_S * 1.3)  # idle for longer is allowed
+        one.send(head(server) + "\n")
+        assert (await one.reply())[0] == 200
+        one.send("GET /hea")
+        assert (await one.reply())[0] == 408
+
+
+SHAPES = {
+    "/v1/runs": ("error", "request_timeout"),
+    "/v1/chat/completions": ("error", "invalid_request_error"),
+    "/v1/messages": ("error", "invalid_request_error"),
+    "/mcp": ("error", "request_timeout"),
+}
+
+
+@pytest.mark.parametrize("path", SHAPES)
+async def test_a_body_that_does_not_arrive_gets_408_in_the_shape_of_its_api(
+    server: ServerHandle, path: str
+) -> None:
+    async with connected(server) as one:
+        one.send(post(server, path) + '{"quest')
+        status, document = await one.reply()
+        assert (status, document["error"]["type"]) == (408, SHAPES[path][1])
+        assert "body_s" in document["error"]["message"]
+        assert await one.rest() == b""
+
+
+async def test_a_long_body_may_take_longer_than_a_short_one(server: ServerHandle) -> None:
+    body = json.dumps({"question": "Why? " * 2000, "protocol": "single"}).encode()
+    async with connected(server) as one:
+        one.send(post(server, length=len(body)))
+        pieces = [body[at : at + 1000] for at in range(0, len(body), 1000)]
+        for piece in pieces:
+            one.writer.write(piece)
+            await asyncio.sleep(1.5 * BODY_S / len(pieces))
+        assert (await one.reply())[0] == 202
+
+
+async def test_the_rest_of_a_refused_body_is_not_awaited_for_ever(server: ServerHandle) -> None:
+    async with connected(server) as one:
+        one.send(post(server).replace(SERVER_KEY, "wrong"))
+        assert (await one.reply())[0] == 401
+        for _ in range(20):
+            one.send("a")
+            await asyncio.sleep(BODY_S / 5)
+            if one.reader.at_eof():
+                break
+        assert await one.rest() == b""
+
+
+async def test_many_half_heads_make_room_for_whole_ones(server: ServerHandle) -> None:
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    silent = [socket.create_connection((host, int(port))) for _ in range(5 * MOST + SPARE)]
+    try:
+        for one in silent:
+            one.send(b"GET /health HT")
+        async with server.client() as client:
+            for _ in range(3):
+                assert (await client.get("/health")).status_code == 200
+                assert (await client.get("/v1/runs")).status_code == 200
+    finally:
+        for one in silent:
+            one.close()
+
+
+async def test_when_all_connections_are_busy_health_alone_is_answered_and_no_stream_is_cut(
+    server: ServerHandle, lab: ScriptedHost
+) -> None:
+    release = asyncio.Event()
+    lab.on("*", until=release.is_set, text="Final answer: 42")
+    opened, follow = list[int](), list[asyncio.Task[list[str]]]()
+    for key in [await server.key(name) for name in ("ada", "bob")]:  # one may have half of the connections
+        async with server.client(key) as client:
+            run = (await client.post("/v1/runs", json={"question": "Why?", "protocol": "single"})).json()
+        path = f"/v1/runs/{run['run_id']}/events"
+        follow += [asyncio.create_task(_followed(server, key, path, opened)) for _ in range(MOST // 2)]
+    async with asyncio.timeout(30):
+        while len(opened) < MOST:  # noqa: ASYNC110 (the server has no event for it)
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(1.2 * max(HEAD_S, BODY_S))
+        async with server.client() as other:
+            assert (await other.get("/health")).status_code == 200
+            refused = await other.get("/v1/runs")
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"]
+        assert refused.json()["error"]["type"] == "unavailable"
+        release.set()
+        for types in await asyncio.gather(*follow):
+            assert types[-1] == "run_finished"
+    async with server.client() as client:
+        assert (await client.get("/v1/runs")).status_code == 200
+
+
+async def _followed(server: ServerHandle, key: str, path: str, opened: list[int]) -> list[str]:
+    async with server.client(key) as client, client.stream("GET", path) as response:
+        opened.append(response.status_code)
+        assert response.status_code == 200
+        return [event["type"] async for event in events_of(response)]
+
+
+async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "STALL_S", 0.3)
+    question = "Why? " * 250_000
+    async with server.client() as client:
+        body = {"question": question, "protocol": "single", "wait": True}
+        run = (await client.post("/v1/runs", json=body)).json()
+    async with connected(server) as one:
+        export = f"/v1/runs/{run['run_id']}/export"
+        one.send(head(server, export, Authorization=f"Bearer {SERVER_KEY}") + "\n")
+        await asyncio.sleep(1.0)
+        received = await one.rest()
+    top, _, content = received.partition(b"\r\n\r\n")
+    announced = int(top.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    # The export has the question several times, more than the buffers between the two hold.
+    assert 0 < len(content) < announced

@@ -1,0 +1,186 @@
+"""Limits of keys: 429 in the shape of the API for the key that has reached one, nothing for the others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.errors import OverLimit
+from pnyx.interfaces.http.usage import WINDOW_S, KeyUsage
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import ServerHandle, open_server
+
+VOTE: dict[str, Any] = {"question": "Why?", "protocol": "voting"}
+CHAT: dict[str, Any] = {"model": "pnyx/voting", "messages": [{"role": "user", "content": "Why?"}]}
+STARTS: dict[str, tuple[dict[str, Any], str]] = {
+    "/v1/runs": (VOTE, "over_limit"),
+    "/v1/chat/completions": (CHAT, "rate_limit_error"),
+    "/v1/responses": ({"model": "pnyx/voting", "input": "Why?"}, "rate_limit_error"),
+    "/v1/messages": ({**CHAT, "max_tokens": 100}, "rate_limit_error"),
+}
+"""Path -> a body that starts a run there, and the type of the error of one too many."""
+
+
+@pytest.fixture
+def slow(lab: ScriptedHost) -> ScriptedHost:
+    lab.on("*", hang=True)
+    return lab
+
+
+async def ask(server: ServerHandle, key: str, path: str = "/v1/runs", body: Any = VOTE) -> httpx2.Response:
+    async with server.client(key) as client:
+        return await client.post(path, json=body)
+
+
+def refused(response: httpx2.Response, type: str, *words: str) -> int:
+    """Check a refusal, and return the seconds after which it says to try again."""
+    document = response.json()
+    assert response.status_code == 429, document
+    assert document["error"]["type"] == type
+    for word in words:
+        assert word in document["error"]["message"]
+    return int(response.headers["retry-after"])
+
+
+@pytest.mark.parametrize("path", STARTS)
+async def test_a_key_has_at_most_its_runs_at_once(slow: ScriptedHost, path: str) -> None:
+    async with open_server(keys={"ada": {"runs_at_once": 2}}) as server:
+        ada, bob = await server.key("ada"), await server.key("bob")
+        for _ in range(2):
+            assert (await ask(server, ada)).status_code == 202
+        body, type = STARTS[path]
+        assert refused(await ask(server, ada, path, body), type, "runs_at_once", "[serve.keys.ada]") >= 1
+        assert (await ask(server, bob)).status_code == 202
+
+
+async def test_a_run_that_ends_makes_room_for_the_next_of_its_key(lab: ScriptedHost) -> None:
+    async with open_server(keys={"ada": {"runs_at_once": 1}}) as server:
+        ada = await server.key("ada")
+        for _ in range(3):
+            assert (await ask(server, ada, body={**VOTE, "wait": True})).status_code == 200
+
+
+async def test_of_many_requests_at_once_no_more_start_than_the_key_may_have(slow: ScriptedHost) -> None:
+    async with open_server(keys={"ada": {"runs_at_once": 3}}) as server:
+        ada = await server.key("ada")
+        answers = await asyncio.gather(*(ask(server, ada) for _ in range(12)))
+        assert sorted(answer.status_code for answer in answers) == [202] * 3 + [429] * 9
+
+
+@pytest.mark.parametrize("path", STARTS)
+async def test_requests_a_minute_are_counted_for_each_key(lab: ScriptedHost, path: str) -> None:
+    async with open_server(keys={"ada": {"requests_per_minute": 3}}) as server:
+        ada, bob = await server.key("ada"), await server.key("bob")
+        async with server.client(ada) as client:
+            for _ in range(3):
+                assert (await client.get("/v1/runs")).status_code == 200
+            body, type = STARTS[path]
+            wait = refused(await client.post(path, json=body), type, "requests_per_minute")
+            assert 1 <= wait <= 60
+            assert (await client.get("/health")).status_code == 200
+        async with server.client(bob) as client:
+            assert (await client.get("/v1/runs")).status_code == 200
+
+
+@given(st.lists(st.floats(0, 30), max_size=60), st.integers(1, 5))
+def test_in_no_minute_are_there_more_requests_than_allowed_and_the_wait_is_right(
+    gaps: list[float], most: int
+) -> None:
+    now = 0.0
+    usage = KeyUsage(1000, lambda: now)
+    accepted: list[float] = []
+    for gap in gaps:
+        now += gap
+        try:
+            usage.begin("ada", most)
+        except OverLimit as exc:
+            assert len([at for at in accepted if at + WINDOW_S > now]) == most
+            now += exc.retry_after_s
+            usage.begin("ada", most)
+        accepted.append(now)
+        assert len([at for at in accepted if at + WINDOW_S > now]) <= most
+
+
+def test_one_key_has_at_most_half_of_the_connections() -> None:
+    usage = KeyUsage(2)
+    for _ in range(2):
+        usage.begin("ada", None)
+    with pytest.raises(OverLimit, match="2 requests under way"):
+        usage.begin("ada", None)
+    usage.begin("bob", None)
+    usage.end("ada")
+    usage.begin("ada", None)
+
+
+async def test_what_a_key_may_spend_in_a_day_is_kept_by_the_ledger(lab: ScriptedHost) -> None:
+    lab.on("*", text="Final answer: 42")
+    async with open_server(keys={"ada": {"day_usd": 0.01}}) as server:
+        ada, bob = await server.key("ada"), await server.key("bob")
+        for _ in range(40):
+            answer = await ask(server, ada, body={**VOTE, "wait": True})
+            if answer.status_code == 429 or answer.json()["status"] == "paused":
+                break
+        runs = [one for one in await server.service.list_runs(limit=100) if one.row.owner == "ada"]
+        spent = sum(one.result.usage["cost_usd"] for one in runs)
+        assert 0.005 < spent <= 0.01
+        paused = next(one for one in runs if one.row.status == "paused")
+        assert "serve.keys.ada.day_usd" in paused.result.detail["message"]
+        assert (await ask(server, bob, body={**VOTE, "wait": True})).json()["status"] != "paused"
+
+
+async def test_a_key_without_money_for_today_is_told_when_it_has_some_again(lab: ScriptedHost) -> None:
+    async with open_server(keys={"ada": {"day_usd": 0.000_001}}) as server:
+        ada = await server.key("ada")
+        assert (await ask(server, ada, body={**VOTE, "wait": True})).json()["status"] == "paused"
+        with pytest.MonkeyPatch.context() as patch:
+            spent = type("Spent", (), {"within": lambda self, cap: self, "left": 0})()
+
+            async def account(scope: str) -> object:
+                assert scope.startswith("key-day:ada:")
+                return spent
+
+            patch.setattr(server.service, "account", account)
+            assert 1 <= refused(await ask(server, ada), "over_limit", "day_usd", "tomorrow") <= 86_400
+
+
+async def test_one_key_that_fills_the_server_delays_another_by_one_run(lab: ScriptedHost) -> None:
+    lab.latency = 0.2
+    async with open_server(runs=3, wait_s=20) as server:
+        ada, bob = await server.key("ada"), await server.key("bob")
+        crowd = [asyncio.create_task(ask(server, ada)) for _ in range(12)]
+        while server.service.active < 3:  # noqa: ASYNC110 (there is no event for it)
+            await asyncio.sleep(0.01)
+        answer = await ask(server, bob)
+        assert answer.status_code == 202
+        # All of ada's runs that were ahead in time are still waiting.
+        assert sum(task.done() for task in crowd) <= 8
+        assert {(await task).status_code for task in crowd} == {202}
+
+
+@pytest.mark.parametrize(("owner", "status"), [("ada", 429), ("bob", 503)])
+async def test_a_turn_that_does_not_come_is_the_fault_of_the_key_that_has_the_runs(
+    slow: ScriptedHost, owner: str, status: int
+) -> None:
+    async with open_server(runs=2, wait_s=0.1) as server:
+        keys = {name: await server.key(name) for name in ("ada", "bob")}
+        for _ in range(2):
+            assert (await ask(server, keys["ada"])).status_code == 202
+        answer = await ask(server, keys[owner])
+        assert answer.status_code == status
+        assert answer.headers["retry-after"]
+
+
+async def test_a_server_that_stops_lets_nobody_wait_for_a_turn(slow: ScriptedHost) -> None:
+    async with open_server(runs=1, wait_s=60) as server:
+        ada, bob = await server.key("ada"), await server.key("bob")
+        assert (await ask(server, ada)).status_code == 202
+        waiting = asyncio.create_task(ask(server, bob))
+        await asyncio.sleep(0.1)
+        server.service.drain(0.0)
+        async with asyncio.timeout(10):
+            assert (await waiting).status_code == 503

@@ -1,0 +1,213 @@
+"""Runs whose workers end: a number of tries, the deadline of the first, and what their owners are told."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from pnyx.config.schema import Settings
+from pnyx.errors import ConfigError
+from pnyx.interfaces.views.queue import read_queue
+from pnyx.interfaces.views.records import Record, read_run
+from pnyx.run.lease import is_held, is_waiting
+from pnyx.run.runner import Runner
+from pnyx.run.worker import End, Worker
+from pnyx.store import leases
+from pnyx.store import runs as store
+from pnyx.store.queue_shares import Share
+from tests.support.panels import Host
+from tests.support.processes import Node, fixed_reply, spec, well_formed
+
+GONE = "worker@elsewhere:7:1"
+MAKE = Callable[[Host], Node]
+
+
+def worker_on(node: Node, **settings: Any) -> Worker:
+    """A worker: another process on the same database, which lacks a queue and is given ids of runs."""
+    other = node.another_process(node.host)
+    changed = Settings.model_validate(other.runner.settings.model_dump() | settings)
+    runner = Runner(changed, other.database, other.runner.providers, worker=True)
+    return Worker(runner, cast(Any, None), 4, lambda line: None, lambda line: None)
+
+
+async def lose(node: Node, run_id: str, seconds: float = 60.0) -> None:
+    """Let a worker on another host take the run and end without a word, `seconds` ago."""
+    row = await row_of(node, run_id)
+    await node.database.write(lambda c: leases.take(c, run_id, GONE, "now", row, anew=False))
+    await age(node, run_id, seconds)
+
+
+async def age(node: Node, run_id: str, seconds: float) -> None:
+    row = await row_of(node, run_id)
+    times = {
+        name: moment - seconds
+        for name in ("heartbeat_at", "first_taken_at")
+        if (moment := getattr(row, name)) is not None
+    }
+    await node.database.write(lambda c: store.patch(c, run_id, times))
+
+
+async def row_of(node: Node, run_id: str) -> store.RunRow:
+    return await node.database.read(lambda c: store.find(c, run_id))
+
+
+async def shown(node: Node, run_id: str) -> Record:
+    return await node.database.read(lambda c: read_run(c, run_id))
+
+
+@pytest.mark.parametrize("tries", [1, 2, 3, 5])
+async def test_a_run_that_ends_its_workers_is_held_back_after_so_many_tries(make: MAKE, tries: int) -> None:
+    node = make(Host(fixed_reply))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
+    settings = {"worker": {"tries": tries}}
+    for _ in range(tries):
+        assert is_waiting(await row_of(node, run_id))
+        await lose(node, run_id)
+    assert await worker_on(node, **settings)._run(run_id) == End.DONE
+    record = await shown(node, run_id)
+    assert (record.result.status, record.result.stop_reason) == ("paused", "workers_lost")
+    message = record.result.detail["message"]
+    assert "elsewhere" in message
+    assert f"pnyx resume {run_id}" in message
+    assert f"pnyx cancel {run_id}" in message
+    assert node.host.sent == []
+    state = await node.database.read(read_queue)
+    assert [(row.id, row.held_back) for row in state.held_back] == [(run_id, message)]
+    # No worker takes it again, and its owner can have it tried anew.
+    assert await worker_on(node, **settings)._run(run_id) == End.DONE
+    assert node.host.sent == []
+    assert await node.runner.requeue(run_id) == run_id
+    row = await row_of(node, run_id)
+    assert (row.lost_workers, row.first_taken_at, row.held_back) == (0, None, None)
+    assert await worker_on(node, **settings)._run(run_id) == End.DONE
+    assert (await shown(node, run_id)).result.status == "decided"
+    well_formed(await node.log(run_id))
+
+
+async def test_calls_in_flight_of_a_run_that_is_held_back_are_charged_once(make: MAKE) -> None:
+    node = make(Host(fixed_reply, pause=60))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
+    handle = await worker_on(node).runner.resume(run_id)
+    while not node.host.sent:  # noqa: ASYNC110 (the host has no event for it)
+        await asyncio.sleep(0.01)
+    await node.database.write(lambda c: store.patch(c, run_id, {"worker": GONE, "lost_workers": 2}))
+    await age(node, run_id, 60)
+    assert await worker_on(node)._run(run_id) == End.DONE
+    usage = (await shown(node, run_id)).result.usage
+    failed = [event for event in await node.log(run_id) if event.type == "call_failed"]
+    assert len(failed) == usage["calls"] == 1
+    assert (await row_of(node, run_id)).status == "paused"
+    handle.kill()
+    await handle.wait()
+
+
+async def test_a_worker_that_stops_in_order_is_not_counted(make: MAKE) -> None:
+    node = make(Host(fixed_reply))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
+    for _ in range(4):
+        row = await row_of(node, run_id)
+        epoch = await node.database.write(
+            lambda c, row=row: leases.take(c, run_id, GONE, "now", row, anew=False)  # type: ignore[misc]
+        )
+        await node.database.write(lambda c, epoch=epoch: leases.release(c, run_id, epoch, "running", GONE))  # type: ignore[misc]
+    assert (await row_of(node, run_id)).lost_workers == 0
+    assert await worker_on(node)._run(run_id) == End.DONE
+    assert (await shown(node, run_id)).result.status == "decided"
+
+
+async def test_runs_that_lost_the_same_workers_get_their_last_try_one_by_one(make: MAKE) -> None:
+    node = make(Host(fixed_reply, pause=0.2))
+    ids = [await node.runner.enqueue(spec(options={"rounds": 1})) for _ in range(3)]
+    for run_id in ids[:2]:
+        await lose(node, run_id)
+        await lose(node, run_id)
+    worker = worker_on(node)
+    last = asyncio.create_task(worker._run(ids[0]))
+    while worker.runner.find(ids[0]) is None:  # noqa: ASYNC110 (there is no event for it)
+        await asyncio.sleep(0.01)
+    assert await worker._run(ids[1]) == End.RETRY
+    assert [await worker._run(ids[2]), await last] == [End.DONE] * 2
+    assert await worker._run(ids[1]) == End.DONE
+    assert [(await shown(node, run_id)).result.status for run_id in ids] == ["decided"] * 3
+
+
+async def test_a_runs_deadline_counts_from_the_first_worker_and_anew_from_its_owners_resume(
+    make: MAKE,
+) -> None:
+    node = make(Host(fixed_reply))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 1}, deadline_s=100.0))
+    await lose(node, run_id, seconds=60)
+    handle = await worker_on(node).runner.resume(run_id)
+    assert 39 < handle.context.deadline.left <= 40
+    handle.kill()
+    await handle.wait()
+    await age(node, run_id, 50)
+    assert await worker_on(node)._run(run_id) == End.DONE
+    record = await shown(node, run_id)
+    assert (record.result.status, record.result.stop_reason) == ("paused", "deadline")
+    await node.runner.requeue(run_id)
+    handle = await worker_on(node).runner.resume(run_id)
+    assert handle.context.deadline.left > 99
+    assert (await handle.result()).status == "decided"
+
+
+async def test_the_owner_is_told_what_a_worker_lacks_until_another_one_takes_the_run(make: MAKE) -> None:
+    node = make(Host(fixed_reply))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
+    poor = worker_on(node)
+
+    def get(name: str) -> Host:
+        raise ConfigError("provider h needs a key: set $LAB_KEY")
+
+    poor.runner.providers.get = get  # type: ignore[method-assign]
+    assert await poor._run(run_id) == End.DECLINE
+    record = await shown(node, run_id)
+    assert record.result.status == "waiting"
+    assert "set $LAB_KEY" in record.result.detail["message"]
+    assert f"pnyx cancel {run_id}" in record.result.detail["message"]
+    assert await worker_on(node)._run(run_id) == End.DONE
+    record = await shown(node, run_id)
+    assert (record.result.status, record.row.held_back) == ("decided", None)
+
+
+@pytest.mark.parametrize("wrong_s", [-3600.0, 3600.0])
+async def test_leases_hold_whatever_the_clocks_of_the_machines_say(
+    make: MAKE, monkeypatch: pytest.MonkeyPatch, wrong_s: float
+) -> None:
+    node = make(Host(fixed_reply, pause=0.1))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
+    right = time.time
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: right() + wrong_s)
+        handle = await worker_on(node).runner.resume(run_id)
+        # Its process name would show that it lives; one of another host has only its heartbeat.
+        await node.database.write(lambda c: store.patch(c, run_id, {"worker": GONE}))
+        await node.database.write(lambda c: leases.beat(c, GONE))
+        assert is_held(await row_of(node, run_id))
+    row = await row_of(node, run_id)
+    assert (is_held(row), is_waiting(row)) == (True, False)
+    await handle.wait()
+
+
+async def test_a_worker_shares_by_the_settings_of_keys(make: MAKE) -> None:
+    keys = {"nightly": {"priority": 0.5, "runs_at_once": 8}}
+    worker = worker_on(make(Host(fixed_reply)), serve={"keys": keys})
+    assert worker._shares == {"nightly": Share(weight=0.5, most=8)}
+
+
+async def test_the_state_of_the_queue_counts_by_key_and_worker(make: MAKE) -> None:
+    node = make(Host(fixed_reply))
+    ids = [await node.runner.enqueue(spec(owner=owner)) for owner in ("ann", "ann", "ben")]
+    await lose(node, ids[0])
+    await lose(node, ids[2], seconds=0)
+    state = await node.database.read(read_queue)
+    assert state.to_json() == {
+        "waiting": {"ann": 2},
+        "running": {"ben": 1},
+        "workers": {"elsewhere:7": 1},
+        "held_back": [],
+    }
