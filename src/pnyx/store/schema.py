@@ -16,13 +16,14 @@ __all__ = [
     "ledger",
     "metadata",
     "outcomes",
+    "rates",
     "run_costs",
     "runs",
     "shares",
     "writers",
 ]
 
-REVISION = "0014"
+REVISION = "0015"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -202,6 +203,14 @@ contents = Table(
     Column("content", Text, nullable=False),
 )
 """Contents of files, each stored once. content: what seats read of it, or an image in Base64."""
+
+rates = Table(
+    "rates",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("next_at", Float, nullable=False),
+)
+"""When the next call to a host with a key has its turn, on PostgreSQL; see `store.rates`."""
 
 writers = Table(
     "writers",
