@@ -130,8 +130,8 @@ def test_a_killed_conversion_goes_on_and_others_read_meanwhile(
 
 
 def fill(connection: Connection) -> None:
-    """A run of revision 0014 with a file, a damaged event, and one with a later format."""
-    migrate(connection, "0014")
+    """A run of revision 0015 with a file, a damaged event, and one with a later format."""
+    migrate(connection, "0015")
     spec = {"question": "~Why?", "files": [{"name": "f", "content": HASH}]}
     values = {"id": "one", "spec": json.dumps(spec), "sha256": HASH, "content": FILE}
     for statement in (

@@ -37,7 +37,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0015"
+REVISION = "0016"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
