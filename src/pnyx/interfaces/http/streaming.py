@@ -8,12 +8,13 @@ from contextlib import aclosing
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from ...core.events import Token, event_type, to_json
+from ...core.events import Event, Token, event_type, to_json
+from ...store.entries import PROMPTS
 from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
 
-__all__ = ["error_messages", "event_source", "run_events", "run_headers"]
+__all__ = ["error_messages", "event_source", "page_of_events", "run_events", "run_headers"]
 
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
@@ -25,21 +26,48 @@ def run_headers(run_id: str) -> dict[str, str]:
 
 
 def run_events(
-    service: RunService, run_id: str, *, after: int = 0, tokens: bool = False, cancel: bool = False
+    service: RunService,
+    run_id: str,
+    *,
+    after: int = 0,
+    tokens: bool = False,
+    prompts: bool = True,
+    cancel: bool = False,
 ) -> EventSourceResponse:
     """Return a run's events as a response: `id` is the `seq`, `event` the type.
 
-    If the run cannot be followed to its end, the last event is `error`, with the API's error object. cancel:
-    as for `watch`.
+    If the run cannot be followed to its end, the last event is `error`, with the API's error object. prompts,
+    cancel: as for `watch`.
     """
 
     async def messages() -> AsyncIterator[ServerSentEvent]:
-        async with aclosing(watch(service, run_id, after=after, tokens=tokens, cancel=cancel)) as events:
+        watched = watch(service, run_id, after=after, tokens=tokens, prompts=prompts, cancel=cancel)
+        async with aclosing(watched) as events:
             async for event in events:
-                number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
-                yield ServerSentEvent(json.dumps(to_json(event)), event=event_type(event), id=number)
+                yield _message(event, prompts)
 
     return event_source(service, messages(), run_id, error_messages)
+
+
+def page_of_events(
+    service: RunService, run_id: str, page: Sequence[Event], prompts: bool, following: str | None
+) -> EventSourceResponse:
+    """Return stored events as a response that ends after them. following: the address of the next page."""
+
+    async def messages() -> AsyncIterator[ServerSentEvent]:
+        for event in page:
+            yield _message(event, prompts)
+
+    link = {} if following is None else {"Link": f'<{following}>; rel="next"'}
+    return event_source(service, messages(), run_id, error_messages, headers=run_headers(run_id) | link)
+
+
+def _message(event: Event, prompts: bool) -> ServerSentEvent:
+    document = to_json(event)
+    if not prompts:
+        document |= {name: "" for name in PROMPTS if name in document}
+    number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
+    return ServerSentEvent(json.dumps(document), event=event_type(event), id=number)
 
 
 def error_messages(response: Exact) -> Sequence[ServerSentEvent]:
