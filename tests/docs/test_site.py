@@ -143,3 +143,11 @@ def test_words_are_spelt_right() -> None:
         check=False,
     )
     assert done.stdout + done.stderr == ""
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_the_page_of_a_protocol_says_what_is_known_of_its_worth(name: str) -> None:
+    text = (ROOT / "docs" / "protocols" / f"{name}.md").read_text("utf-8")
+    (worth,) = re.findall(r"^## What is known of its worth\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    assert "](" in worth or "ot measured" in worth
+    assert f"]({name}.md)" in (ROOT / "docs" / "protocols" / "index.md").read_text("utf-8")
