@@ -1,4 +1,4 @@
-"""The README is correct and short: its Python runs, its settings load, its links exist. Its commands: tests/docs."""
+"""The README is correct and short: its Python runs, its settings load, its links exist."""
 
 from __future__ import annotations
 
