@@ -19,12 +19,12 @@ from sqlalchemy.engine import URL
 from ..errors import PnyxError, StoreError, UsageError
 from . import search
 from .engine import Database
-from .schema import keys, metadata, runs, shares, writers
+from .schema import keys, metadata, rates, runs, shares, writers
 
 __all__ = ["backup", "damage", "keys_in", "restore"]
 
-TABLES = tuple(table for table in metadata.sorted_tables if table is not writers)
-"""The tables of a backup: all except the marks of processes, which mean nothing in another database."""
+TABLES = tuple(table for table in metadata.sorted_tables if table not in (rates, writers))
+"""The tables of a backup: all but the marks and turns of processes, which mean nothing in another one."""
 BATCH_ROWS = 500
 """Rows in memory at a time."""
 SECRETS = (keys, shares)
@@ -174,5 +174,11 @@ def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Ma
         for batch in rows.partitions(BATCH_ROWS):
             target.execute(insert(table), [dict(row._mapping) for row in batch])
             counts[table.name] += len(batch)
+    if target.dialect.name == "postgresql":
+        # New contents are numbered after those that came with their numbers.
+        target.exec_driver_sql(
+            "SELECT setval(pg_get_serial_sequence('contents', 'id'), max(id))"
+            " FROM contents HAVING count(*) > 0"
+        )
     search.add_all(target)
     return counts
