@@ -20,9 +20,10 @@ from pnyx.store.contents import add_contents
 from pnyx.store.copying import TABLES, backup, restore
 from pnyx.store.cost_sums import sum_up
 from pnyx.store.labels import LabelChange, change_labels
-from pnyx.store.schema import events, runs
+from pnyx.store.schema import runs
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
+from tests.support.stored import rows_of_events
 
 
 def everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -56,7 +57,7 @@ async def filled(url: str) -> Node:
         lambda c: shares.add(c, "a" * 12, result.run_id, "0" * 64, "2026-01-01T00:00:00.000Z", "2027-01-01")
     )
     await node.database.write(lambda c: hold_and_estimate(c, result.run_id))
-    await node.database.write(lambda c: add_contents(c, {"0" * 64: "1| a file"}))
+    await node.database.write(lambda c: add_contents(c, result.run_id, {"0" * 64: "1| a file"}))
     judged = JudgedRun("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
     await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
@@ -71,7 +72,7 @@ async def test_a_restored_backup_equals_the_database(
 ) -> None:
     node = await filled(database_url)
     before = await node.database.read(everything)
-    assert all(before.values())
+    assert [name for name, rows in before.items() if not rows] == ["conversions"]
     counts = await backup(node.database, tmp_path / "all.pnyx")
     assert counts == {name: len(rows) for name, rows in before.items()}
     restored = await Database.open(tmp_path / "restored.db")
@@ -89,6 +90,7 @@ async def test_a_restore_leaves_the_keys_and_links_of_the_server_out(tmp_path: P
     restored = await Database.open(tmp_path / "restored.db")
     assert (await restore(restored, tmp_path / "all.pnyx"))["keys"] == 0
     assert {name for name, rows in (await restored.read(everything)).items() if not rows} == {
+        "conversions",
         "keys",
         "shares",
     }
@@ -185,9 +187,8 @@ async def test_a_file_that_is_not_a_backup_is_refused_and_changes_nothing(
 
 def last_seqs(connection: Connection) -> list[tuple[int, int]]:
     """Return, for every run, the seq of its row and of its last event."""
-    bodies = connection.execute(select(events.c.run_id, events.c.body))
     ends: dict[str, int] = {}
-    for id, body in bodies:
+    for id, _, _, body in rows_of_events(connection):
         ends[id] = max(ends.get(id, 0), json.loads(body)["seq"])
     return [(seq, ends.get(id, 0)) for id, seq in connection.execute(select(runs.c.id, runs.c.seq))]
 

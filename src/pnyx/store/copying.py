@@ -174,5 +174,11 @@ def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Ma
         for batch in rows.partitions(BATCH_ROWS):
             target.execute(insert(table), [dict(row._mapping) for row in batch])
             counts[table.name] += len(batch)
+    if target.dialect.name == "postgresql":
+        # New contents are numbered after those that came with their numbers.
+        target.exec_driver_sql(
+            "SELECT setval(pg_get_serial_sequence('contents', 'id'), max(id))"
+            " FROM contents HAVING count(*) > 0"
+        )
     search.add_all(target)
     return counts
