@@ -106,7 +106,6 @@ class RunResources:
             observe=summary.add,
             publish=broadcast.publish,
             on_stop=stop_requests.request,
-            contents=spec.contents,
             payer=spec.payer,
         )
         calls = int(summary.usage["calls"])
