@@ -77,6 +77,16 @@ async def test_events_come_in_pages_and_without_prompts(server: ServerHandle) ->
         assert lean == plain[3:]
         async with client.stream("GET", f"/v1/runs/{run_id}/events?prompts=omit") as response:
             assert [event async for event in events_of(response)] == plain
+        lengths = []
+        for coding in ("identity", "gzip"):
+            headers = {"Accept-Encoding": coding}
+            page = await client.get(f"/v1/runs/{run_id}/events?limit=300", headers=headers)
+            exported = await client.get(f"/v1/runs/{run_id}/export", headers=headers)
+            assert exported.headers.get("content-encoding", "identity") == coding
+            assert page.headers.get("content-encoding", "identity") == coding
+            lengths.append((int(page.headers["content-length"]), page.text, exported.json()))
+        assert lengths[0][1:] == lengths[1][1:]
+        assert lengths[1][0] < lengths[0][0] / 10
         wrong = await client.get(f"/v1/runs/{run_id}/events?prompts=no")
         assert wrong.status_code == 422
 

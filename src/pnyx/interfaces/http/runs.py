@@ -147,7 +147,8 @@ async def events(
         page.pop()
         url = request.url.include_query_params(after=page[-1].seq)
         following = f"{url.path}?{url.query}"
-    return page_of_events(service, row.id, page, whole, following)
+    accepts = "gzip" in request.headers.get("accept-encoding", "")
+    return await page_of_events(row.id, page, whole, following, accepts)
 
 
 @ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=FINISHED)
@@ -187,7 +188,7 @@ async def conversation(request: Request, run_id: str) -> Response:
     """List the turns of the conversation of a run, oldest first; the run alone if it has none."""
     service, owner = service_of(request), owner_of(request)
     row = await service.find(run_id, owner)
-    turns = await service.turns(row.id, owner) if row.conversation else [await service.state(row.id, owner)]
+    turns = await service.turns(row.id, owner) if row.conversation else [await service.summary(row.id, owner)]
     return Exact([turn.listed for turn in turns])
 
 

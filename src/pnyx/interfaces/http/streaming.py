@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
 
 from ...core.events import Event, Token, event_type, to_json
 from ...store.entries import PROMPTS
@@ -16,6 +19,7 @@ from .errors import Exact, error_response
 
 __all__ = ["error_messages", "event_source", "page_of_events", "run_events", "run_headers"]
 
+GZIP_LEVEL = 4
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
 
@@ -49,17 +53,26 @@ def run_events(
     return event_source(service, messages(), run_id, error_messages)
 
 
-def page_of_events(
-    service: RunService, run_id: str, page: Sequence[Event], prompts: bool, following: str | None
-) -> EventSourceResponse:
-    """Return stored events as a response that ends after them. following: the address of the next page."""
+async def page_of_events(
+    run_id: str, page: Sequence[Event], prompts: bool, following: str | None, compressed: bool
+) -> Response:
+    """Return stored events as a response that ends after them. following: the address of the next page.
 
-    async def messages() -> AsyncIterator[ServerSentEvent]:
-        for event in page:
-            yield _message(event, prompts)
+    compressed: with gzip. The middleware leaves streams of events alone, since live ones must not wait.
+    """
 
-    link = {} if following is None else {"Link": f'<{following}>; rel="next"'}
-    return event_source(service, messages(), run_id, error_messages, headers=run_headers(run_id) | link)
+    def encode() -> bytes:
+        body = b"".join(ServerSentEvent.encode(_message(event, prompts)) for event in page)
+        return gzip.compress(body, GZIP_LEVEL) if compressed else body
+
+    headers = {**run_headers(run_id), "Vary": "Accept-Encoding"}
+    if following is not None:
+        headers["Link"] = f'<{following}>; rel="next"'
+    if compressed:
+        headers["Content-Encoding"] = "gzip"
+    # Many events take a while to write and to compress.
+    body = await asyncio.to_thread(encode)
+    return Response(body, headers=headers, media_type="text/event-stream")
 
 
 def _message(event: Event, prompts: bool) -> ServerSentEvent:
