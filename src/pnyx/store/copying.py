@@ -19,12 +19,13 @@ from sqlalchemy.engine import URL
 from ..errors import PnyxError, StoreError, UsageError
 from . import search
 from .engine import Database
-from .schema import keys, metadata, runs, shares, writers
+from .schema import key_uses, keys, metadata, runs, shares, writers
 
 __all__ = ["backup", "damage", "keys_in", "restore"]
 
-TABLES = tuple(table for table in metadata.sorted_tables if table is not writers)
-"""The tables of a backup: all except the marks of processes, which mean nothing in another database."""
+TABLES = tuple(table for table in metadata.sorted_tables if table not in (writers, key_uses))
+"""The tables of a backup: all except the marks of processes and the log of keys, which mean nothing in
+another database."""
 BATCH_ROWS = 500
 """Rows in memory at a time."""
 SECRETS = (keys, shares)
