@@ -48,6 +48,8 @@ USES: dict[str, tuple[list[str], dict[str, str]]] = {
     "postgres": (["runs"], {"PNYX_DATABASE": "postgresql://nobody@127.0.0.1:1/none"}),
     "worker": (["worker"], {"PNYX_DATABASE": "postgresql://nobody@127.0.0.1:1/none"}),
     "keyring": (["keys", "set", "OPENAI_API_KEY"], {}),
+    "prometheus": ([*ASK, "embedded:smollm2-135m"], {"PNYX_TELEMETRY_PROMETHEUS": "true"}),
+    "otel": ([*ASK, "embedded:smollm2-135m"], {"PNYX_TELEMETRY_OTLP": "true"}),
     "eval": (["eval", "small", "-m", "embedded:a.gguf", "-m", "embedded:b.gguf", "--limit", "1"], {}),
 }
 """Extra -> a command that needs it, with its environment; the others have tests of their own."""

@@ -33,6 +33,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "files": ("charset_normalizer", "openpyxl", "pathspec", "pypdf", "docx"),
     "eval": ("inspect_ai",),
     "keyring": ("keyring",),
+    "prometheus": ("prometheus_client",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 """Extra -> the modules that it adds, by the names under which they are imported."""
 

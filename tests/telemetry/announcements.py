@@ -23,7 +23,7 @@ from pnyx.core.events import (
 )
 from pnyx.run.observer import RunIdentity, TraceContext
 
-__all__ = ["RUN", "SECRET_TEXT", "TRACED", "events", "texts"]
+__all__ = ["RUN", "SECRET_TEXT", "TRACED", "events", "texts", "tools"]
 
 RUN = RunIdentity(run_id="abc123", owner="ada", protocol="voting", request_id="req_1")
 TRACED = RunIdentity(
@@ -58,6 +58,14 @@ _results = st.fixed_dictionaries(
     }
 )
 _seats = st.lists(st.fixed_dictionaries({"seat": st.just("A"), "model": st.just("lab:alpha"), "role": texts}))
+tools = st.builds(
+    ToolCalled,
+    fingerprint=st.just("f"),
+    tool=st.just("web_search"),
+    arguments=st.dictionaries(texts, texts, max_size=2),
+    outcome=texts,
+    ok=st.booleans(),
+)
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(
         RunStarted,
@@ -105,14 +113,7 @@ events: st.SearchStrategy[Event] = st.one_of(
     ),
     st.builds(SeatDropped, model=st.just("lab:alpha"), reason=texts),
     st.builds(SeatAbstained, reason=texts, seat=st.just("Participant A")),
-    st.builds(
-        ToolCalled,
-        fingerprint=st.just("f"),
-        tool=st.just("web_search"),
-        arguments=st.dictionaries(texts, texts, max_size=2),
-        outcome=texts,
-        ok=st.booleans(),
-    ),
+    tools,
     st.builds(
         VoteTallied,
         rule=st.just("plurality"),

@@ -45,6 +45,14 @@ class LRU(Generic[K, V]):
         """The value of `key`, or None; a missing value is not made."""
         return self[key] if key in self._entries else None
 
+    def pop(self, key: K) -> V | None:
+        """Remove an entry and return its value, None if there is none."""
+        return self._entries.pop(key, None)
+
+    def items(self) -> list[tuple[K, V]]:
+        """The entries, least recently used first. Reading them here is no use."""
+        return list(self._entries.items())
+
     def __contains__(self, key: object) -> bool:
         return key in self._entries
 

@@ -73,8 +73,7 @@ class RunService(RunRecords):
         self.telemetry = telemetry
         if telemetry is not None:
             runner.resources.observer = telemetry.announce
-            if telemetry.log is not None:
-                telemetry.log.redact = self.redact
+            telemetry.watch(runner)
         self._attending: Counter[str] = Counter()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
 
@@ -382,7 +381,7 @@ class RunService(RunRecords):
 @asynccontextmanager
 async def _open_telemetry(settings: Settings, log: JsonLog | None) -> AsyncIterator[Telemetry | None]:
     """Open what observes a process, None if nothing does. On exit, what waits is passed on."""
-    if log is None:
+    if log is None and not (settings.telemetry.otlp or settings.telemetry.prometheus):
         yield None
         return
     # Most processes are observed by nobody.
@@ -392,5 +391,4 @@ async def _open_telemetry(settings: Settings, log: JsonLog | None) -> AsyncItera
     try:
         yield telemetry
     finally:
-        # A collector that hangs keeps this waiting for some seconds.
-        await asyncio.to_thread(telemetry.close)
+        await telemetry.close()

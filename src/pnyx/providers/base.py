@@ -70,7 +70,8 @@ class Call:
     searches: how many web searches the host may make by itself, if the host accepts a limit; 0: none.
     cache_key: the same for all calls of a run, or of a conversation, to this model, which begin alike; ""
     for none. effort: how much the model should think first. thinking_tokens: the most tokens of that, part
-    of `max_tokens`. None: the host's default. A host without such a parameter ignores both.
+    of `max_tokens`. None: the host's default. A host without such a parameter ignores both. traceparent: the
+    value of the header of that name (W3C Trace Context), "" for none.
     """
 
     model: str
@@ -85,6 +86,7 @@ class Call:
     cache_key: str = ""
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    traceparent: str = ""
 
     @property
     def prompt(self) -> str:

@@ -309,6 +309,7 @@ class ModelCall:
             cache_key=cache_key(context.spec.salt, seat.model),
             effort=self.thinking.effort,
             thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
+            traceparent=context.traceparent(self.key),
         )
 
         def publish(text: str) -> None:

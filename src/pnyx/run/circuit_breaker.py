@@ -79,3 +79,7 @@ class CircuitBreakers(LRU[str, CircuitBreaker]):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(MODELS, make=lambda model: CircuitBreaker(clock), keep=CircuitBreaker.is_open)
+
+    def states(self) -> dict[str, bool]:
+        """Return model -> whether its circuit is open. Changes no order of use."""
+        return {model: breaker.is_open() for model, breaker in self.items()}

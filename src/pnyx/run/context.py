@@ -22,7 +22,7 @@ from .halting import Halt, StopRequests
 from .hedging import Hedging
 from .journal import Journal, within
 from .limits import Deadline, Gate, now
-from .observer import Observer, RunIdentity
+from .observer import Observer, RunIdentity, call_span
 from .result import Summary
 from .spec import Spec
 from .waiting import Waiting
@@ -43,6 +43,7 @@ class RunContext:
     off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
     `core.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this process.
+    propagate: whether hosts are told the span of a call.
     """
 
     run_id: str
@@ -70,6 +71,7 @@ class RunContext:
     long_replies: set[str] = field(default_factory=set)
     shortest_answer: int | None = None
     observer: Observer | None = None
+    propagate: bool = False
 
     @cached_property
     def quorum(self) -> int:
@@ -80,6 +82,11 @@ class RunContext:
     def identity(self) -> RunIdentity:
         """What the observer is told of the run."""
         return RunIdentity.of(self.run_id, self.spec)
+
+    def traceparent(self, key: str) -> str:
+        """Return the name of the span of the call at `key` for its host, "" if that is not to be told."""
+        span = self.identity.span if self.propagate else None
+        return "" if span is None else str(span.below(call_span(key)))
 
     def note_answer(self, tokens: int) -> None:
         """Remember the length of a whole answer."""

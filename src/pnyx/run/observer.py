@@ -19,6 +19,7 @@ from ..core.events import Event
 from .spec import Spec
 
 __all__ = [
+    "NOBODY",
     "ORIGIN",
     "Announcement",
     "Observer",
@@ -28,6 +29,7 @@ __all__ = [
     "RunIdentity",
     "RunOpened",
     "TraceContext",
+    "call_span",
     "renewed",
 ]
 
@@ -80,6 +82,7 @@ class Origin:
 
 
 NOBODY = Origin()
+"""A run that no external request starts."""
 ORIGIN: ContextVar[Origin] = ContextVar("ORIGIN", default=NOBODY)
 """The external request that the current task serves."""
 
@@ -114,6 +117,11 @@ class RunIdentity:
             request_id=stored.get("request_id", ""),
             **contexts,
         )
+
+
+def call_span(key: str) -> str:
+    """Return the name below its run of the span of the call at `key`, for `TraceContext.below`."""
+    return f"call {key}"
 
 
 def renewed(trace: Mapping[str, str] | None, *, traced: bool, here: bool) -> dict[str, str] | None:

@@ -128,6 +128,7 @@ class RunResources:
             waiting=self.waiting,
             settled_calls=calls - len(journal.in_flight()),
             observer=self.observer,
+            propagate=self.settings.telemetry.propagate,
         )
 
     def traced(self, spec: Spec, here: bool = True) -> Spec:
@@ -135,7 +136,7 @@ class RunResources:
 
         here: whether it starts in this process, and not in a worker.
         """
-        trace = renewed(spec.trace, traced=False, here=here)
+        trace = renewed(spec.trace, traced=self.settings.telemetry.otlp, here=here)
         return spec if trace == spec.trace else replace(spec, trace=trace)
 
     def _observe(self, identity: RunIdentity) -> Callable[[Event, int | None], object] | None:

@@ -32,6 +32,10 @@ class Waiting:
         self._queues: dict[str, list[_Waiter]] = {}
         self._count = 0
 
+    def counts(self) -> dict[str, int]:
+        """Return scope -> how many calls wait for room in it."""
+        return {scope: len(queue) for scope, queue in self._queues.items()}
+
     def wake(self) -> None:
         """Wake the first call of each scope, after room may have come or a call no longer waits."""
         for queue in self._queues.values():

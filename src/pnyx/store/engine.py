@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
@@ -184,11 +185,13 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
 
 class _SQLite:
     def __init__(self, file: Path) -> None:
+        read_only = _is_read_only(file)
         self._engine = create_engine(
-            URL.create("sqlite", database=str(file)),
+            _read_only_url(file) if read_only else URL.create("sqlite", database=str(file)),
             connect_args={"timeout": BUSY_S, "check_same_thread": False},
         )
-        event.listen(self._engine, "connect", _configure)
+        if not read_only:
+            event.listen(self._engine, "connect", _configure)
         self._writer = ThreadPoolExecutor(1, "pnyx-write")
         self._readers = ThreadPoolExecutor(4, "pnyx-read")
         self._connection: Connection | None = None
@@ -287,6 +290,20 @@ def _prepare_file(path: Path) -> None:
     if not path.exists():
         # Questions are private: only the owner can read the file.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _is_read_only(path: Path) -> bool:
+    """Whether the file, or its folder, in which SQLite keeps files of its own, cannot be written."""
+    return not all(os.access(place, os.W_OK) for place in (path, path.parent))
+
+
+def _read_only_url(path: Path) -> URL:
+    """Of a database that is only read. Writing raises an error that says what is read only."""
+    # Nobody has it open if it has no log of writes; SQLite would create one, even to read.
+    unchanging = {} if path.with_name(f"{path.name}-wal").exists() else {"immutable": "1"}
+    return URL.create(
+        "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", "mode": "ro", **unchanging}
+    )
 
 
 def _configure(connection: Any, _: object) -> None:

@@ -15,7 +15,19 @@ from sqlalchemy import Connection, delete, func, or_, select, text
 from .prepared import Prepared
 from .schema import estimates, holds, runs
 
-__all__ = ["Hold", "IsAlive", "Others", "end", "factor", "keep", "learn", "others", "total", "usual_factor"]
+__all__ = [
+    "Hold",
+    "IsAlive",
+    "Others",
+    "by_scope",
+    "end",
+    "factor",
+    "keep",
+    "learn",
+    "others",
+    "total",
+    "usual_factor",
+]
 
 IsAlive: TypeAlias = Callable[[str | None, float | None], bool]
 """Whether the process of a run is alive, by the run's `worker` and `heartbeat_at`."""
@@ -60,6 +72,13 @@ def end(connection: Connection, run_id: str) -> None:
 def total(connection: Connection, scope: str) -> int:
     """Return the sum of all holds in a scope: at least `Others.held`, and faster."""
     return int(_TOTAL(connection, {"scope": scope})[0][0] or 0)
+
+
+def by_scope(connection: Connection) -> dict[str, tuple[int, int]]:
+    """Return scope -> how many running runs have a hold in it, and the sum of their holds in nUSD."""
+    query = select(holds.c.scope, func.count(), func.sum(holds.c.amount_nusd)).join(runs)
+    rows = connection.execute(query.where(runs.c.status == "running").group_by(holds.c.scope))
+    return {scope: (int(count), int(amount or 0)) for scope, count, amount in rows}
 
 
 def others(connection: Connection, run_id: str, scope: str, is_alive: IsAlive) -> Others:

@@ -21,6 +21,7 @@ __all__ = [
     "decline",
     "held_back",
     "loads",
+    "queue_length",
     "release",
     "stop_requests",
     "take",
@@ -112,6 +113,16 @@ def stop_requests(connection: Connection, worker: str) -> dict[str, str]:
     is_held = (runs.c.worker == worker) & (runs.c.status == "running")
     query = select(runs.c.id, runs.c.stop).where(is_held, runs.c.stop.is_not(None))
     return {row.id: row.stop for row in connection.execute(query)}
+
+
+def queue_length(connection: Connection) -> tuple[int, str | None, int]:
+    """Return how many runs no process has, since when the first of them waits (UTC, ISO 8601), and how many
+    are held back."""
+    nobody = (runs.c.status == "running") & runs.c.worker.is_(None)
+    waiting = select(func.count(), func.min(runs.c.updated_at)).where(nobody)
+    count, oldest = connection.execute(waiting).one()
+    held = select(func.count()).where(runs.c.status == "paused", runs.c.held_back.is_not(None))
+    return int(count), oldest, int(connection.execute(held).scalar_one())
 
 
 def unattended(connection: Connection, limit: int) -> list[RunRow]:

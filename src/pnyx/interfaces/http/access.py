@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence, Set
 from functools import partial
+from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -52,6 +53,7 @@ class Access:
     public: the exact paths that need no key. limits: returns the limits of an owner. most_open: requests of
     one owner that may be under way at once. shared: the exact paths that need the token of a link instead,
     whose `Share` is set in `scope["state"]["share"]`; they have no owner, and no other path accepts a token.
+    local: the exact paths that need no key either if a program of this machine sends the request.
     """
 
     def __init__(
@@ -64,10 +66,16 @@ class Access:
         most_open: int,
         shared: Set[str] = frozenset(),
         share: OpenShare | None = None,
+        local: Set[str] = frozenset(),
     ) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
+<<<<<<< HEAD
         self._limits, self._usage, self._wrong_keys = limits, KeyUsage(most_open), WrongKeys()
         self._shared, self._share = shared, share
+=======
+        self._limits, self._usage = limits, KeyUsage(most_open)
+        self._shared, self._share, self._local = shared, share, local
+>>>>>>> main
         self._origins = origin_pattern(settings.origins)
         self._most = int(settings.body_mb * 1_000_000)
 
@@ -124,7 +132,9 @@ class Access:
             if share is None:
                 return _unauthorized("this link is not known here; check that its address is complete")
             scope.setdefault("state", {})["share"] = share
-        elif scope["path"] not in self._public:
+        elif not (
+            scope["path"] in self._public or (scope["path"] in self._local and _is_local(scope, headers))
+        ):
             owner = await self._known_owner(headers)
             if owner is None:
                 return await self._no_owner(scope, headers)
@@ -153,7 +163,7 @@ class Access:
             return False
         except PnyxError:  # a database that fails revokes nothing
             return True
-        return scope["path"] in self._public or owner == scope["state"]["owner"]
+        return scope["path"] in self._public or owner == scope["state"].get("owner")
 
     async def _known_share(self, headers: _Headers) -> Share | None:
         """What the token in `Authorization` opens. Raises `LinkEnded`."""
@@ -185,6 +195,16 @@ class Access:
         except ValueError:
             return False
         return url.scheme in ("http", "https") and self._known_host(url.netloc.lower(), scope)
+
+
+def _is_local(scope: Message, headers: _Headers) -> bool:
+    """Whether a program of this machine sent the request itself: it comes from no page and no proxy."""
+    client = (scope.get("client") or ("",))[0]
+    try:
+        loopback = ip_address(client).is_loopback
+    except ValueError:
+        return False
+    return loopback and not any(map(headers.many, ("origin", "forwarded", "x-forwarded-for", "via")))
 
 
 def origin_pattern(origins: Sequence[str]) -> re.Pattern[str]:

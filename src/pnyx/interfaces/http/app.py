@@ -33,6 +33,8 @@ from .key_log import KeyLog
 from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
+from .metrics import METRICS
+from .metrics import ROUTER as METRICS_PAGE
 from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
@@ -67,7 +69,7 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, SHARES, *APIS, LISTING):
+    for router in (RUNS, SHARES, *APIS, LISTING, METRICS_PAGE):
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
@@ -82,11 +84,18 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     service.stored_limits = keys.limits
     async with McpEndpoint.open(service) as mcp, KeyLog.open(service) as log:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
-        serve, public = service.settings.serve, {HEALTH, *page}
+        serve, public, local = service.settings.serve, {HEALTH, *page}, set[str]()
+        if service.settings.telemetry.prometheus:
+            (public if service.settings.telemetry.open_metrics else local).add(METRICS)
         most_open = max(1, most_connections(serve.connections) // 2)
         limits, open_share = service.key_limits, Shares(service).open
+<<<<<<< HEAD
         access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share)
         yield Shapes(Observed(_shared(access, serve.origins), service, log), app)
+=======
+        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share, local)
+        yield Shapes(Observed(_shared(access, serve.origins), service), app)
+>>>>>>> main
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:

@@ -19,7 +19,7 @@ from ..mcp.server import create_server
 from ..service import RunService
 from .access import BodyError, Message, Receive, Send
 from .errors import refusal
-from .state import owner_of
+from .state import origin_of, owner_of
 
 __all__ = ["McpEndpoint"]
 
@@ -36,7 +36,7 @@ class McpEndpoint:
 
     def __init__(self, service: RunService, tasks: TaskGroup) -> None:
         # `Access` has checked host, origin, content type and size of a request before any route.
-        self._server = create_server(service, owner_of, _session_of)
+        self._server = create_server(service, owner_of, _session_of, origin_of)
         self._service, self._settings = service, service.settings.mcp
         self._tasks = tasks
         self._managers: dict[str, StreamableHTTPSessionManager] = {}

@@ -32,7 +32,8 @@ class Observed:
         headers = dict(scope["headers"])
         request_id: str = scope["state"]["request_id"]
         context = TraceContext.parse(headers.get(b"traceparent", b"").decode("latin-1"))
-        token = ORIGIN.set(Origin(request_id, context))
+        origin = scope["state"]["origin"] = Origin(request_id, context)
+        token = ORIGIN.set(origin)
         started, status, run_id = time.monotonic(), 0, None
 
         async def observed(message: Message) -> None:

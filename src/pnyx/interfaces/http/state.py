@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
+from ...run.observer import Origin
 from ..service import RunService
 
-__all__ = ["CLIENT_LEFT", "owner_of", "page_of", "service_of", "wait_for_disconnect"]
+__all__ = ["CLIENT_LEFT", "origin_of", "owner_of", "page_of", "service_of", "wait_for_disconnect"]
 
 CLIENT_LEFT = 499
 """The status for a client that wait_for_disconnect; nobody receives it."""
@@ -22,6 +23,12 @@ def owner_of(request: Request) -> str:
     """Return the owner of the request's key; `Access` has refused requests without one."""
     owner: str = request.scope["state"]["owner"]
     return owner
+
+
+def origin_of(request: Request) -> Origin:
+    """Return which request it is, for the runs that it starts."""
+    origin: Origin = request.scope["state"]["origin"]
+    return origin
 
 
 def page_of(request: Request, run_id: str) -> str:

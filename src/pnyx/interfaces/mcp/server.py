@@ -22,6 +22,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from ..._version import __version__
+from ...run.observer import NOBODY, ORIGIN, Origin
 from ..service import RunService
 from .catalogue import INSTRUCTIONS, TITLE
 from .methods import METHODS, OF_SESSION, RefusedError, perform
@@ -34,21 +35,32 @@ READY_S = 2.0
 
 
 def create_server(
-    service: RunService, owner_of: Callable[[Any], str], session_of: Callable[[Any], str | None]
+    service: RunService,
+    owner_of: Callable[[Any], str],
+    session_of: Callable[[Any], str | None],
+    origin_of: Callable[[Any], Origin] = lambda request: NOBODY,
 ) -> Server[Any]:
-    """Create the server. owner_of, session_of: the owner and the session of a message's HTTP request."""
+    """Create the server. owner_of, session_of, origin_of: those of a message's HTTP request."""
     server: Server[Any] = Server("pnyx", version=__version__, title=TITLE, instructions=INSTRUCTIONS)
     sessions = _Sessions(session_of)
     for method in METHODS:
         server.add_request_handler(
-            method, METHODS[method].params, _handler(service, method, owner_of, sessions)
+            method, METHODS[method].params, _handler(service, method, owner_of, sessions, origin_of)
         )
     server.add_notification_handler("notifications/initialized", NotificationParams, sessions.hold)
     return server
 
 
-def _handler(service: RunService, method: str, owner_of: Callable[[Any], str], sessions: _Sessions) -> Any:
+def _handler(
+    service: RunService,
+    method: str,
+    owner_of: Callable[[Any], str],
+    sessions: _Sessions,
+    origin_of: Callable[[Any], Origin],
+) -> Any:
     async def handle(ctx: ServerRequestContext[Any], params: Any) -> Result:
+        # The task of a session began with another request.
+        ORIGIN.set(origin_of(ctx.request))
         peer = Peer(
             owner=owner_of(ctx.request),
             version=ctx.protocol_version,

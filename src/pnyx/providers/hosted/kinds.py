@@ -34,6 +34,7 @@ def _hosted(
     free: bool = False,
     prices: str | None = None,
     extra: str | None = None,
+    telemetry_name: str | None = None,
 ) -> ProviderKind:
     return ProviderKind(
         name=name,
@@ -43,6 +44,7 @@ def _hosted(
         free=free,
         prices=prices,
         extra=extra,
+        telemetry_name=telemetry_name,
         list_models=partial(_list_models, name),
     )
 
@@ -63,8 +65,16 @@ GOOGLE = _hosted(
     "GOOGLE_API_KEY",
     prices="google",
     extra="google",
+    telemetry_name="gcp.gemini",
 )
-MISTRAL = _hosted("mistral", "https://api.mistral.ai", "MISTRAL_API_KEY", prices="mistral", extra="mistral")
+MISTRAL = _hosted(
+    "mistral",
+    "https://api.mistral.ai",
+    "MISTRAL_API_KEY",
+    prices="mistral",
+    extra="mistral",
+    telemetry_name="mistral_ai",
+)
 DEEPSEEK = _hosted(
     "deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", prices="deepseek", extra="openai"
 )

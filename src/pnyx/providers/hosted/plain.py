@@ -26,7 +26,7 @@ SEEDS = 2**31
 """Google, xAI and DashScope read a seed as a signed number of 32 bits."""
 WRITTEN = {"model", "messages", "max_tokens", "temperature", "seed", "schema", "timeout_s", "effort"}
 """The fields of a call that this module writes, or that no request contains."""
-ADDED = {"cache_key"}
+ADDED = {"cache_key", "traceparent"}
 """The fields that `HostedProvider` adds to any request."""
 _DEFAULTS = {field.name: field.default for field in fields(Call) if field.default is not MISSING}
 _SPECIAL = (

@@ -109,6 +109,8 @@ class HostedProvider:
         request = plain or await (await self._requests()).build(call, **how)
         if self._dialect.caching == "key" and call.cache_key:
             request.body["prompt_cache_key"] = call.cache_key
+        if call.traceparent:
+            request.headers.append(("traceparent", call.traceparent))
         return request
 
     async def _requests(self) -> RequestBuilder:

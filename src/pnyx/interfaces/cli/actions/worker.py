@@ -13,6 +13,7 @@ from ...open_settings import open_settings
 from ...render.terminal import columns
 from ...service import DRAIN_S, RunService
 from ...views.queue import QueueState
+from ...worker_metrics import open_worker_metrics
 from ..records import with_records
 from ..terminal.follow import SIGNALS
 from ..terminal.log_output import Messages, run_logged
@@ -30,7 +31,10 @@ def work(concurrency: int | None, log_format: str | None, quiet: bool) -> int:
 
 
 async def _work(settings: Settings, output: Messages) -> int:
-    async with RunService.open(settings, queued=True, worker=True, log=output.log) as service:
+    async with (
+        RunService.open(settings, queued=True, worker=True, log=output.log) as service,
+        open_worker_metrics(service) as metrics,
+    ):
         worker = service.worker(output.note, output.problem)
         loop, signals = asyncio.get_running_loop(), 0
 
@@ -43,6 +47,8 @@ async def _work(settings: Settings, output: Messages) -> int:
         for number in SIGNALS:
             loop.add_signal_handler(number, stop)
         output.note(f"taking runs from {service.database_name}, {settings.worker.concurrency} in parallel")
+        if metrics is not None:
+            output.note(f"metrics: {metrics}")
         await worker.work()
     output.note("stopped; unfinished runs are back in the queue for another worker")
     return 0

@@ -1,0 +1,73 @@
+"""Commands that read, on a database in a folder that is read only, as a mounted backup is."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pnyx.config.load import database_url
+from pnyx.interfaces.open_settings import open_settings
+from tests.interfaces.shell import pnyx
+from tests.support.scripted import ScriptedHost
+from tests.support.sources import ROOT
+
+READING = (
+    "runs",
+    "status {}",
+    "show {}",
+    "export {} --format md",
+    "cost",
+    "recall why",
+    "calibration",
+    "panel list",
+)
+EACH = """
+import sys
+from tests.interfaces.shell import pnyx
+for command in sys.argv[1:]:
+    done = pnyx(*command.split())
+    print(done.out, done.err, f"FAILED {command}" if done.code else "")
+"""
+
+
+def in_a_read_only_folder(folder: Path, commands: list[str]) -> str:
+    """What the commands print, standard error included, in a process for which the folder is read only."""
+    mounts = ("--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--ro-bind", str(folder), str(folder))
+    command = ("bwrap", *mounts, "--", sys.executable, "-c", EACH, *commands)
+    paths = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **paths})
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open elsewhere"])
+def test_reading_commands_work_in_a_read_only_folder(lab: ScriptedHost, is_open: bool) -> None:
+    run = pnyx("ask", "--json", "Why is it so?").json
+    file = Path(database_url(open_settings()))
+    commands = [command.format(run["run_id"]) for command in READING]
+    with closing(sqlite3.connect(file)) as other:
+        if is_open:
+            other.execute("CREATE TABLE other (x)")
+            other.commit()
+        else:
+            other.close()
+        assert file.with_name(f"{file.name}-wal").exists() == is_open
+        before = sorted(os.listdir(file.parent))
+        found = in_a_read_only_folder(file.parent, commands)
+        assert sorted(os.listdir(file.parent)) == before
+    assert "FAILED" not in found
+    assert found.count(run["run_id"]) >= 4
+    assert found.count("Why is it so?") >= 3
+
+
+def test_a_command_that_writes_says_what_is_read_only(lab: ScriptedHost) -> None:
+    run = pnyx("ask", "--json", "Why is it so?").json
+    file = Path(database_url(open_settings()))
+    found = in_a_read_only_folder(file.parent, [f"feedback {run['run_id']} --result success"])
+    assert "attempt to write a readonly database; make the file and its folder writable" in found
