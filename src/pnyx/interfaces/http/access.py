@@ -69,13 +69,8 @@ class Access:
         local: Set[str] = frozenset(),
     ) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
-<<<<<<< HEAD
         self._limits, self._usage, self._wrong_keys = limits, KeyUsage(most_open), WrongKeys()
-        self._shared, self._share = shared, share
-=======
-        self._limits, self._usage = limits, KeyUsage(most_open)
         self._shared, self._share, self._local = shared, share, local
->>>>>>> main
         self._origins = origin_pattern(settings.origins)
         self._most = int(settings.body_mb * 1_000_000)
 

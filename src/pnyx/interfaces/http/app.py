@@ -89,13 +89,8 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
             (public if service.settings.telemetry.open_metrics else local).add(METRICS)
         most_open = max(1, most_connections(serve.connections) // 2)
         limits, open_share = service.key_limits, Shares(service).open
-<<<<<<< HEAD
-        access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share)
+        access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share, local)
         yield Shapes(Observed(_shared(access, serve.origins), service, log), app)
-=======
-        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share, local)
-        yield Shapes(Observed(_shared(access, serve.origins), service), app)
->>>>>>> main
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
