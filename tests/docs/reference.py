@@ -227,9 +227,11 @@ def _plain(text: str) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    """A table, without the columns in which nothing stands."""
+    shown = [n for n in range(len(head)) if any(row[n] for row in rows)]
+    lines = ["| " + " | ".join(head[n] for n in shown) + " |", "|" + "---|" * len(shown)]
     for row in rows:
-        cells = (_plain(cell).replace("|", "\\|") for cell in row)
+        cells = (_plain(row[n]).replace("|", "\\|") for n in shown)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
