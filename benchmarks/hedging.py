@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.overhead import reply_text, settings
+from benchmarks.engine import reply_text
+from benchmarks.scripted import settings
 from pnyx.config.schema import Settings
 from pnyx.core.events import CallStarted
 from pnyx.core.models import Usage

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from benchmarks.overhead import settings
+from benchmarks.scripted import settings
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve

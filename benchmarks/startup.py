@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.scripted import Request, ScriptedHost
+from benchmarks.scripted import WatchedHost
 
 PNYX = str(Path(sys.executable).with_name("pnyx"))
 HELLO = {
@@ -115,41 +115,15 @@ def measure(command: list[str], text: str, lines: int, folder: Path) -> tuple[fl
     return cpu, ready if lines else time.perf_counter() - start
 
 
-def cpu_of(pid: int) -> float:
-    """CPU seconds of all threads of a process that is under way."""
-    # The clock id of a process, as clock_getcpuclockid(3) returns it on Linux.
-    return time.clock_gettime((~pid << 3) | 2)
-
-
-class WatchedHost(ScriptedHost):
-    """Notes when the process `pid` made its first request and got its last reply."""
-
-    pid = 0
-    first: tuple[float, float] | None = None
-    last: tuple[float, float] | None = None
-
-    def watch(self, pid: int) -> None:
-        self.pid, self.first, self.last = pid, None, None
-
-    def _now(self) -> tuple[float, float]:
-        return time.perf_counter(), cpu_of(self.pid)
-
-    def admit(self, path: str, raw: bytes, headers: dict[str, str]) -> Any:
-        self.first = self.first or self._now()
-        return super().admit(path, raw, headers)
-
-    def replied(self, request: Request) -> None:
-        self.last = self._now()
-
-
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Seconds and CPU seconds until the first request, and from the last reply until the exit."""
+    """Seconds and CPU seconds until the first request, from the last reply until the exit, CPU of all."""
 
     first: float
     first_cpu: float
     tail: float
     tail_cpu: float
+    cpu: float
 
 
 def ask(host: WatchedHost, command: list[str], env: Mapping[str, str]) -> Taken:
@@ -162,10 +136,10 @@ def ask(host: WatchedHost, command: list[str], env: Mapping[str, str]) -> Taken:
         end = time.perf_counter()
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, f"{command} ended with {process.returncode}"
-    assert host.first is not None, f"{command} made no request"
-    assert host.last is not None
-    tail_cpu = used.ru_utime + used.ru_stime - host.last[1]
-    return Taken(host.first[0] - start, host.first[1], end - host.last[0], tail_cpu)
+    assert host.served, f"{command} made no request"
+    first, last, cpu = host.served[0], host.served[-1], used.ru_utime + used.ru_stime
+    tail, tail_cpu = end - last.answered, cpu - last.cpu_answered
+    return Taken(first.arrived - start, first.cpu_arrived, tail, tail_cpu, cpu)
 
 
 def settings(kind: str, url: str) -> str:
@@ -206,7 +180,7 @@ def asked(folder: Path, kind: str, tries: int) -> dict[str, list[Taken]]:
 
 
 def print_asked(taken: Mapping[str, list[Taken]]) -> None:
-    print(f"\n{'':32} first request: s, CPU s (ratios)       after the last reply: s, CPU s")
+    print(f"\n{'':32} first request: s, CPU s (ratios)       after the last reply: s, CPU s    CPU s of all")
     bare = taken[BARE_NAME]
     for name, rows in taken.items():
         middle = [statistics.median(getattr(row, field) for row in rows) for field in Taken.__slots__]
@@ -218,7 +192,7 @@ def print_asked(taken: Mapping[str, list[Taken]]) -> None:
         ]
         print(
             f"{name:32} {middle[0]:6.3f} {middle[1]:6.3f} ({ratios[0]:.2f}, {ratios[1]:.2f})"
-            f"{'':12} {middle[2]:6.3f} {middle[3]:6.3f}"
+            f"{'':12} {middle[2]:6.3f} {middle[3]:6.3f}{'':16} {middle[4]:6.3f}"
         )
 
 

@@ -1,12 +1,14 @@
 """Checks the files in this folder, and the issue forms, with the tools made for them: `make check-deploy`.
 
 hadolint reads the Dockerfile, check-jsonschema the compose file and the forms with their schemas, and
-systemd-analyze the units. Helm lints and renders the chart, and kubernetes-validate checks the result with
+systemd-analyze the units, promtool the alerts, each with a case in which it fires, and the queries of the
+dashboard. Helm lints and renders the chart, and kubernetes-validate checks the result with
 the schemas of Kubernetes. Runs in an environment of its own, with the tools of requirements-deploy.lock.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import sysconfig
@@ -86,6 +88,31 @@ def units() -> None:
         _expect(not warnings, f"systemd-analyze: {warnings}")
 
 
+def alerts() -> None:
+    rules = FOLDER / "prometheus" / "alerts.yaml"
+    _run("promtool", "check", "rules", "--lint=all", "--lint-fatal", str(rules))
+    _run("promtool", "test", "rules", str(FOLDER / "prometheus" / "alerts_test.yaml"))
+    named = {rule["alert"] for rule in yaml.safe_load(rules.read_text())["groups"][0]["rules"]}
+    cases = yaml.safe_load((FOLDER / "prometheus" / "alerts_test.yaml").read_text())["tests"]
+    fired = {one["alertname"] for case in cases for one in case["alert_rule_test"] if one["exp_alerts"]}
+    _expect(named == fired, f"alerts without a case in which they fire: {sorted(named - fired)}")
+
+
+def dashboard() -> None:
+    """Reads the queries of the dashboard as rules, with a value in place of each variable."""
+    panels = json.loads((FOLDER / "grafana" / "pnyx.json").read_text())["panels"]
+    queries = [target["expr"] for panel in panels for target in panel.get("targets", ())]
+    _expect(len(queries) > 20, f"the dashboard has {len(queries)} queries")
+    rules = [
+        {"record": f"dashboard:query:{number}", "expr": query.replace("$__rate_interval", "5m")}
+        for number, query in enumerate(queries)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "queries.yaml")
+        file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
+        _run("promtool", "check", "rules", str(file))
+
+
 def chart() -> None:
     for name, values in VALUES.items():
         found = helm_python.lint(str(CHART), values, strict=True)
@@ -142,6 +169,8 @@ CHECKS: Mapping[str, Callable[[], None]] = {
     "the compose file (check-jsonschema)": compose,
     "the issue forms (check-jsonschema)": issue_forms,
     "the systemd units (systemd-analyze)": units,
+    "the alerts (promtool)": alerts,
+    "the dashboard (promtool)": dashboard,
     "the Helm chart (helm, kubernetes-validate)": chart,
 }
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from playwright.sync_api import Page, Route, expect
 
+from tests.evaluate.logs import log, random_letters
 from tests.interfaces.council_runs import member
 from tests.support.browsing import Serve, Tab
 from tests.support.script import Request
@@ -61,6 +65,8 @@ def wrong(n: int, p: float) -> float:  # a majority of n is wrong
 - [ ] the same training data"""
 
 
+SHARES = {"lab:alpha": 0.75, "lab:beta": 0.65, "lab:gamma": 0.6}
+"""Model -> how often it is right in the evaluation that is shown."""
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
     .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" | ")}`)"""
@@ -309,6 +315,19 @@ def calibration(scene: Scene) -> None:
     scene.page.locator(".diagram").first.wait_for()
 
 
+def evaluation(scene: Scene) -> None:
+    """A comparison that was made up: 40 questions, three models, two protocols."""
+    rng = random.Random(4)
+    letters = {name: random_letters(share, 40, rng) for name, share in SHARES.items()}
+    voting, council = (random_letters(share, 40, rng) for share in (0.8, 0.85))
+    made = log(letters, {"voting": voting, "council": council}, started="2026-11-26T09:00:00Z")
+    with tempfile.TemporaryDirectory() as folder:
+        made.write(Path(folder) / "comparison.jsonl")
+        scene.page.goto(f"{scene.server.url}/#/evaluation")
+        scene.page.get_by_label("Open a file").set_input_files(Path(folder) / "comparison.jsonl")
+        scene.page.locator(".accuracies").wait_for()
+
+
 def run_labels(scene: Scene) -> None:
     scene.panel()
     run = scene.decided("voting")
@@ -367,6 +386,6 @@ STATES: dict[str, Callable[[Scene], object]] = {
         *(live, consensus, revision, council, tie, formulas),
         *(degraded, failed, paused, cancelled, connection_lost, server_gone, missing),
         *(runs_empty, runs, runs_marked, compare, further_question, costs, calibration, model_list),
-        *(share, shared, link_ended, run_labels),
+        *(share, shared, link_ended, run_labels, evaluation),
     )
 }

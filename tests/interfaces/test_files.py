@@ -23,11 +23,12 @@ from pnyx.core.models import Seat
 from pnyx.errors import UsageError
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.context_window import check_files_fit, room_left
-from pnyx.store.contents import PLACES, with_contents, without_contents
+from pnyx.store.packing import decompress, from_column
 from tests.interfaces.shell import Done, pnyx
 from tests.support.documents import png_of
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
+from tests.support.stored import rows_of_file
 
 LINES = [f"line {n} of the notes, which says what line {n} says" for n in range(1, 60)]
 NOTES = "\n".join(LINES)
@@ -42,9 +43,18 @@ def notes(lab: ScriptedHost) -> Path:
     return path
 
 
+def home() -> Path:
+    return Path(database_url(open_settings()).removeprefix("sqlite:///"))
+
+
 def rows(query: str) -> list[Any]:
-    with closing(sqlite3.connect(database_url(open_settings()).removeprefix("sqlite:///"))) as connection:
+    with closing(sqlite3.connect(home())) as connection:
         return connection.execute(query).fetchall()
+
+
+def contents() -> list[str]:
+    """The stored texts."""
+    return [decompress(content, "").decode() for (content,) in rows("SELECT content FROM contents")]
 
 
 def asked(*more: str) -> Done:
@@ -68,11 +78,14 @@ def test_every_seat_gets_the_whole_file_with_numbers_and_how_to_cite_it(
 def test_a_file_is_stored_once_however_many_calls_and_runs_have_it(notes: Path) -> None:
     for _ in range(2):
         asked("--seed", "1")
-    assert rows("SELECT count(*) FROM contents") == [(1,)]
-    kept = number_lines(NOTES)
-    assert rows("SELECT content FROM contents") == [(kept,)]
-    stored = rows("SELECT body FROM events") + rows("SELECT spec FROM runs")
-    assert not [body for (body,) in stored if LINES[30] in body]
+    kept = sha256(number_lines(NOTES).encode()).digest()
+    with_it = [text for text in contents() if LINES[30] in text]
+    assert with_it == [number_lines(NOTES)]
+    assert rows("SELECT count(*) FROM runs") == [(2,)]
+    assert len(rows(f"SELECT id FROM contents WHERE sha256 = x'{kept.hex()}'")) == 1
+    stored = [packed for (packed,) in rows("SELECT packed FROM events")]
+    stored += [from_column(spec, "") for (spec,) in rows("SELECT spec FROM runs")]
+    assert not [packed for packed in stored if LINES[30].encode() in decompress(packed, "")]
 
 
 def test_what_is_read_back_is_what_was_sent(notes: Path, lab: ScriptedHost) -> None:
@@ -103,18 +116,18 @@ def test_a_stopped_run_goes_on_with_the_file_that_it_began_with(notes: Path, lab
     later = [json.dumps(request.body) for request in lab.log[before:]]
     assert later
     assert all(f"30| {LINES[29]}" in text for text in later)
-    assert rows("SELECT count(*) FROM contents") == [(1,)]
+    assert len([text for text in contents() if LINES[29] in text]) == 1
 
 
 def test_a_run_whose_content_is_gone_says_so(notes: Path) -> None:
     run_id = asked().json["run_id"]
-    path = database_url(open_settings()).removeprefix("sqlite:///")
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(home())) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("DELETE FROM contents")
         connection.commit()
     done = pnyx("show", run_id)
     assert done.code == 1
-    assert "content of a file is gone; restore it from a backup" in done.err
+    assert "lacks a text; restore the database from a backup" in done.err
 
 
 def seat(model: str, context: int | None) -> Seat:
@@ -161,26 +174,6 @@ def test_names_are_unique_and_equal_files_are_kept_once(given: list[tuple[str, s
     kept = unique_names(files)
     assert len({one.name for one in kept}) == len(kept)
     assert {one.text for one in kept} == {one.text for one in files}
-
-
-CONTENTS = st.dictionaries(
-    st.sampled_from("cdef"), st.text("xy\n", min_size=1, max_size=4).map(lambda t: t * 200)
-)
-
-
-@given(CONTENTS, st.lists(st.one_of(st.text("xyz ", max_size=20), st.sampled_from("cdef")), max_size=8))
-def test_a_prompt_without_its_contents_is_put_together_again_exactly(
-    contents: dict[str, str], pieces: list[str]
-) -> None:
-    prompt = "".join(contents.get(piece, piece) for piece in pieces)
-    stored = without_contents({"prompt": prompt}, contents)
-    assert len(stored["prompt"]) <= len(prompt)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pnyx.store.contents.read_contents", lambda connection, wanted: contents)
-        read = dict(stored)
-        with_contents(None, "run", [read])  # type: ignore[arg-type]
-    assert read == {"prompt": prompt}
-    assert PLACES not in read
 
 
 async def test_the_library_takes_paths_bytes_and_mappings(tmp_path: Path) -> None:
@@ -365,8 +358,9 @@ def test_an_image_is_stored_once_counted_and_sent_again_on_a_resume(lab: Scripte
     sent = [json.dumps(request.body["messages"]) for request in lab.log]
     assert len(sent) > before
     assert all(data in text for text in sent)
-    assert rows("SELECT content FROM contents") == [(data,)]
-    assert not [body for (body,) in rows("SELECT body FROM events") if data in body]
-    reserved = [json.loads(body).get("reserved_usd") for (body,) in rows("SELECT body FROM events")]
+    assert contents().count(data) == 1
+    stored = [body for *_, body in rows_of_file(home())]
+    assert not [body for body in stored if data in body]
+    reserved = [json.loads(body).get("reserved_usd") for body in stored]
     # The tokens of the image at the lowest price of the panel, 0.5 USD a million.
     assert all(one > 800 * 0.5 / 1e6 for one in reserved if one)

@@ -11,7 +11,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from pnyx.run.observer import TraceContext
+from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.service import RunService
+from pnyx.run.observer import ORIGIN, Origin, TraceContext
+from pnyx.run.request import RunRequest
+from pnyx.run.resolve import resolve
 from pnyx.telemetry import open as opening
 from tests.interfaces.conftest import CONFIG, KEY
 from tests.interfaces.shell import pnyx, spawn
@@ -182,14 +186,20 @@ def test_a_collector_that_hangs_delays_no_run_and_not_the_end_for_long(
 
 
 def test_a_collector_that_is_away_is_reported_once_and_changes_no_answer(
-    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(opening, "CLOSE_S", 0.5)
     lab.on("*", text=REPLY)
     configure(tmp_path, lab, Collector(url="http://127.0.0.1:9"))
-    done = pnyx("ask", QUESTION, "-p", "single", "-m", "lab:alpha", "--plain")
+    with caplog.at_level("WARNING", "pnyx.telemetry"):
+        done = pnyx("ask", QUESTION, "-p", "single", "-m", "lab:alpha", "--plain")
     assert done.code == 0
     assert "yes" in done.out
+    (record,) = (record for record in caplog.records if record.name == "pnyx.telemetry")
+    assert record.getMessage() == (
+        "traces and metrics do not reach the collector at http://127.0.0.1:9: "
+        "nothing listens there; see [telemetry] endpoint"
+    )
 
 
 def test_the_environment_turns_a_signal_off(
@@ -236,3 +246,26 @@ async def test_each_call_of_a_session_over_mcp_is_below_its_own_request(
             assert '"isError":false' in response.text.replace(" ", ""), response.text
     runs = collector.named("invoke_workflow")
     assert [(run.trace, run.parent) for run in runs] == [(p.trace_id, p.span_id) for p in parents]
+
+
+async def test_a_worker_carries_out_a_run_below_the_request_that_a_server_received(
+    lab: ScriptedHost, tmp_path: Path, collector: Collector
+) -> None:
+    configure(tmp_path, lab, collector)
+    lab.on("*", text=REPLY)
+    parent = TraceContext.new()
+    settings = open_settings()
+    request = RunRequest(question=QUESTION, protocol="single", models=("lab:alpha",))
+    token = ORIGIN.set(Origin("req_1", parent))
+    try:
+        async with RunService.open(settings) as server:
+            run_id = await server.runner.enqueue(resolve(request, settings))
+    finally:
+        ORIGIN.reset(token)
+    assert not collector.spans
+    async with RunService.open(settings, worker=True) as worker:
+        await (await worker.resume(run_id)).result()
+    run = collector.one("invoke_workflow")
+    assert (run.trace, run.parent, run.links) == (parent.trace_id, parent.span_id, [])
+    assert run.attributes["pnyx.request.id"] == "req_1"
+    assert run.attributes["pnyx.resumed"] is False

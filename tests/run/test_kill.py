@@ -17,6 +17,7 @@ import pytest
 from tests.interfaces.shell import Done, pnyx
 from tests.support.forked import start
 from tests.support.scripted import Request, ScriptedHost
+from tests.support.stored import rows_of_file
 
 NEEDED = 12
 CONFIG = """
@@ -76,10 +77,7 @@ class Case:
             return pnyx("resume", run_id, "--json", "-q")
 
     def events(self) -> list[dict[str, Any]]:
-        with sqlite3.connect(self.folder / "pnyx.db") as connection:
-            rows = connection.execute("SELECT body FROM events ORDER BY run_id, seq").fetchall()
-        connection.close()
-        return [json.loads(body) for (body,) in rows]
+        return [json.loads(body) for *_, body in rows_of_file(self.folder / "pnyx.db")]
 
     def ledger(self, scope: str) -> tuple[int, int]:
         with sqlite3.connect(self.folder / "pnyx.db") as connection:

@@ -11,14 +11,18 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pnyx.core.documents import FORMAT
+from pnyx.store import Database
+from pnyx.store.conversion import convert
 from tests.interfaces.shell import pnyx
 from tests.run.test_previous_version import Stored, stored
 from tests.support.serving import open_server
+from tests.support.stored import file_as_json
 
 __all__ = ["stored"]
 
@@ -34,8 +38,21 @@ def plus(**more: Any) -> Change:
     return lambda document: {**document, **more}
 
 
+def migrate(file: Path) -> None:
+    """Bring the database to this version, with all its rows converted."""
+
+    async def run() -> None:
+        database = await Database.open(file)
+        assert await convert(database)
+        await database.close()
+
+    asyncio.run(run())
+
+
 def edit(stored: Stored, table: str, column: str, where: str, change: Change) -> int:
     """Change stored documents and return how many."""
+    migrate(stored.file)
+    file_as_json(stored.file)
     with closing(sqlite3.connect(stored.file)) as connection, connection:
         rows = connection.execute(f"SELECT rowid, {column} FROM {table} WHERE {where}").fetchall()
         for rowid, text in rows:
@@ -47,6 +64,7 @@ def edit(stored: Stored, table: str, column: str, where: str, change: Change) ->
 
 def insert_event(stored: Stored, run_id: str, kind: str) -> int:
     """Append an event of an unknown type to the run and return its seq."""
+    migrate(stored.file)
     with closing(sqlite3.connect(stored.file)) as connection, connection:
         (seq,) = connection.execute("SELECT seq + 1 FROM runs WHERE id = ?", (run_id,)).fetchone()
         document = {"type": kind, "seq": seq, "run_id": run_id, "mood": "fine", "format": FORMAT}
@@ -93,6 +111,7 @@ def test_unknown_fields_are_ignored_and_stay_where_they_are(stored: Stored) -> N
     assert pnyx("show", run_id).code == 0
     resumed = pnyx("resume", run_id, "--json")
     assert resumed.code == 0, resumed.err
+    file_as_json(stored.file)
     ((spec,),) = stored.rows("SELECT spec FROM runs WHERE id = ?", run_id)
     assert json.loads(spec)["mood"] == more["mood"]
     assert sum("mood" in json.loads(body) for body in stored.bodies(run_id)) > 3

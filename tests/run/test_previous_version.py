@@ -26,6 +26,7 @@ from tests.run.previous_version.ends import ENDS, GOES_ON
 from tests.run.previous_version.make import COMPARED, STOPPED
 from tests.run.previous_version.panel import CONFIG, QUESTIONS, reply
 from tests.support.scripted import ScriptedHost
+from tests.support.stored import rows_of_file
 
 FOLDER = Path(__file__).with_name("previous_version")
 RUNS: dict[str, Any] = json.loads((FOLDER / "pnyx-0.1.0.json").read_text())
@@ -46,9 +47,7 @@ class Stored:
 
     def bodies(self, run_id: str) -> list[str]:
         """The stored bodies of the run's events."""
-        return [
-            body for (body,) in self.rows("SELECT body FROM events WHERE run_id = ? ORDER BY seq", run_id)
-        ]
+        return [body for run, _, _, body in rows_of_file(self.file) if run == run_id]
 
     def account(self, run_id: str) -> tuple[int, int]:
         """The spending and reservations of the run, in nUSD."""

@@ -32,6 +32,7 @@ from pnyx.store import ledger
 from pnyx.store import runs as store
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, die, fixed_reply, spec, well_formed
+from tests.support.stored import as_json
 
 Make = Callable[[Host], Node]
 
@@ -290,6 +291,7 @@ async def test_the_time_without_a_process_does_not_count(make: Make) -> None:
             "UPDATE events SET body = json_set(body, '$.time', "
             "strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(body, '$.time'), '-1 day'))"
         )
+        await node.database.write(as_json)
         await node.database.write(lambda c, day=day: c.execute(day))  # type: ignore[misc]
         row = text("UPDATE runs SET updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', updated_at, '-1 day')")
         await node.database.write(lambda c, row=row: c.execute(row))  # type: ignore[misc]

@@ -20,6 +20,7 @@ from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, fixed_reply, well_formed
+from tests.support.stored import as_json
 
 CONTRACT = [
     *("run_id", "status", "protocol", "question", "answer", "final_answer", "confidence", "confidence_rule"),
@@ -229,6 +230,7 @@ async def test_a_run_that_diverges_is_paused_and_says_why_to_watchers_and_later_
     handle = await node.start(options={"rounds": 2}, budget_usd=0.004)
     await handle.result()
     other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
+    await node.database.write(as_json)
     await node.database.write(lambda c: c.execute(other))
     for _ in range(2):
         resumed = await node.runner.resume(handle.run_id, budget_usd=1.0)

@@ -25,6 +25,7 @@ from pnyx.store import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, fixed_reply, spec, well_formed
+from tests.support.stored import as_json
 
 
 async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
@@ -365,6 +366,7 @@ async def test_a_batch_with_current_repeats_runs_whose_prompts_have_changed(
     default, current = Batch(node.runner, "default"), Batch(node.runner, "current", current=True)
     assert [await sent(default), await sent(current)] == [4, 4]
     assert [await sent(default), await sent(current)] == [0, 0]
+    await node.database.write(as_json)
     bodies = text("SELECT body FROM events WHERE type = 'call_started' ORDER BY seq")
     started = await node.database.read(lambda c: json.loads(c.execute(bodies).scalars().all()[0]))
     assert "consensus/propose" in started["prompt_id"]

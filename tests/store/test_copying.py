@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -20,9 +21,10 @@ from pnyx.store.contents import add_contents
 from pnyx.store.copying import TABLES, backup, restore
 from pnyx.store.cost_sums import sum_up
 from pnyx.store.labels import LabelChange, change_labels
-from pnyx.store.schema import events, runs
+from pnyx.store.schema import runs
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
+from tests.support.stored import rows_of_events
 
 
 def everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -56,7 +58,7 @@ async def filled(url: str) -> Node:
         lambda c: shares.add(c, "a" * 12, result.run_id, "0" * 64, "2026-01-01T00:00:00.000Z", "2027-01-01")
     )
     await node.database.write(lambda c: hold_and_estimate(c, result.run_id))
-    await node.database.write(lambda c: add_contents(c, {"0" * 64: "1| a file"}))
+    await node.database.write(lambda c: add_contents(c, result.run_id, {"0" * 64: "1| a file"}))
     judged = JudgedRun("consensus", "success", 0.5, (("h:large", "yes"),), "yes")
     await node.database.write(
         lambda c: outcomes.record(c, result.run_id, "local", "2026-01-01T00:00:00.000Z", judged)
@@ -71,7 +73,7 @@ async def test_a_restored_backup_equals_the_database(
 ) -> None:
     node = await filled(database_url)
     before = await node.database.read(everything)
-    assert all(before.values())
+    assert [name for name, rows in before.items() if not rows] == ["conversions"]
     counts = await backup(node.database, tmp_path / "all.pnyx")
     assert counts == {name: len(rows) for name, rows in before.items()}
     restored = await Database.open(tmp_path / "restored.db")
@@ -89,6 +91,7 @@ async def test_a_restore_leaves_the_keys_and_links_of_the_server_out(tmp_path: P
     restored = await Database.open(tmp_path / "restored.db")
     assert (await restore(restored, tmp_path / "all.pnyx"))["keys"] == 0
     assert {name for name, rows in (await restored.read(everything)).items() if not rows} == {
+        "conversions",
         "keys",
         "shares",
     }
@@ -185,9 +188,8 @@ async def test_a_file_that_is_not_a_backup_is_refused_and_changes_nothing(
 
 def last_seqs(connection: Connection) -> list[tuple[int, int]]:
     """Return, for every run, the seq of its row and of its last event."""
-    bodies = connection.execute(select(events.c.run_id, events.c.body))
     ends: dict[str, int] = {}
-    for id, body in bodies:
+    for id, _, _, body in rows_of_events(connection):
         ends[id] = max(ends.get(id, 0), json.loads(body)["seq"])
     return [(seq, ends.get(id, 0)) for id, seq in connection.execute(select(runs.c.id, runs.c.seq))]
 
@@ -206,4 +208,29 @@ async def test_a_backup_is_a_snapshot(database_url: str, tmp_path: Path) -> None
 
         assert all(seq == end for seq, end in await copy.read(last_seqs))
         await copy.close()
+    await node.runner.close()
+
+
+async def test_a_damaged_database_is_not_backed_up(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    node = await filled(str(file))
+    await node.runner.close()
+    with file.open("r+b") as pages:
+        pages.seek(file.stat().st_size // 2)
+        pages.write(b"\0" * 8192)
+    database = await Database.open(file)
+    with pytest.raises(StoreError, match=r"damaged|malformed"):
+        await backup(database, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    await database.close()
+
+
+async def test_a_backup_of_sqlite_is_one_file_with_its_pages(tmp_path: Path) -> None:
+    node = await filled(str(tmp_path / "runs.db"))
+    await backup(node.database, tmp_path / "copy")
+    assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(f"file:{tmp_path / 'copy'}?mode=ro", uri=True)) as copy:
+        assert copy.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert copy.execute("SELECT count(*) FROM recall WHERE recall MATCH 'then'").fetchone() == (1,)
+    assert sorted(name for name in os.listdir(tmp_path) if name.startswith("copy")) == ["copy"]
     await node.runner.close()

@@ -1,4 +1,4 @@
-"""The runs, events and accounts of a database, read without the code under test."""
+"""The runs, events and accounts of a database. Only what packs events is read by the code under test."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from tests.support.stored import rows_of_events, rows_of_file
+
 __all__ = ["Attempt", "Books", "Run", "nusd"]
 
 FINAL = (
@@ -30,7 +32,6 @@ FINAL = (
 )
 QUERIES = {
     "runs": "SELECT id, status, seq, epoch FROM runs ORDER BY created_at, id",
-    "events": "SELECT run_id, seq, type, body FROM events ORDER BY run_id, seq",
     "ledger": "SELECT scope, cap_nusd, spent_nusd, reserved_nusd FROM ledger",
 }
 
@@ -141,14 +142,15 @@ class Books:
 def _sqlite(url: str) -> dict[str, list[Any]]:
     path = Path(url.removeprefix("sqlite:///"))
     if not path.exists():
-        return {name: [] for name in QUERIES}
+        return {name: [] for name in ("events", *QUERIES)}
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        return {
+        found = {
             name: connection.execute(query).fetchall() if name in tables else []
             for name, query in QUERIES.items()
         }
+    return found | {"events": rows_of_file(path) if "events" in tables else []}
 
 
 async def _postgres(url: str) -> dict[str, list[Any]]:
@@ -156,6 +158,7 @@ async def _postgres(url: str) -> dict[str, list[Any]]:
     try:
         async with engine.connect() as connection:
             found = {name: await connection.execute(text(query)) for name, query in QUERIES.items()}
-            return {name: [tuple(row) for row in rows] for name, rows in found.items()}
+            rows: dict[str, list[Any]] = {name: [tuple(row) for row in rows] for name, rows in found.items()}
+            return rows | {"events": await connection.run_sync(rows_of_events)}
     finally:
         await engine.dispose()

@@ -14,6 +14,7 @@ from tests.interfaces.conftest import KEY, lab
 from tests.interfaces.shell import pnyx
 from tests.support.checker import check
 from tests.support.scripted import ScriptedHost
+from tests.support.stored import file_as_json
 
 __all__ = ["lab"]
 
@@ -65,6 +66,7 @@ def test_inconsistent_books_are_found(
 def test_an_unreported_overrun_is_found(
     done: Callable[[str], None], lab: ScriptedHost, sqlite_url: str
 ) -> None:
+    file_as_json(Path(sqlite_url.removeprefix("sqlite:///")))
     done("UPDATE events SET body = json_set(body, '$.reserved_usd', 1e-9) WHERE type = 'call_started'")
     with pytest.raises(AssertionError, match="overrun, 0 reported"):
         check(sqlite_url, lab, PRICES)
@@ -98,6 +100,7 @@ def test_a_secret_is_found_in_texts_files_and_rows(
     (tmp_path / "kept" / "page.md").write_text(KEY)
     with pytest.raises(AssertionError, match=r"page\.md"):
         check(sqlite_url, lab, PRICES, secrets=[KEY], folders=[tmp_path])
+    file_as_json(Path(sqlite_url.removeprefix("sqlite:///")))
     done(f"UPDATE events SET body = replace(body, 'Why?', '{KEY}') WHERE type = 'run_started'")
     with pytest.raises(AssertionError, match="a secret"):
         check(sqlite_url, lab, PRICES, secrets=[KEY])

@@ -31,7 +31,8 @@ class Recorded:
 
     def record(self, name: str, value: float, labels: Sequence[str]) -> None:
         assert len(labels) == len(INSTRUMENTS[name].labels)
-        self.rows.append((name, value, tuple(labels)))
+        if value:
+            self.rows.append((name, value, tuple(labels)))
 
     def replace(self, gauges: Gauges) -> None:
         assert all(INSTRUMENTS[name].kind == "gauge" for name in gauges)

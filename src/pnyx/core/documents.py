@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from .._version import __version__
 from ..errors import Unreadable
 
-__all__ = ["FORMAT", "STAMP", "build", "read", "stamp"]
+__all__ = ["FORMAT", "STAMP", "build", "check", "read", "stamp"]
 
 T = TypeVar("T")
 FORMAT = 1
@@ -38,6 +38,11 @@ def read(text: str, what: str) -> dict[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
+    return check(document, what)
+
+
+def check(document: object, what: str) -> dict[str, Any]:
+    """The parsed document. Raises what `read` raises."""
     if not isinstance(document, dict):
         raise Unreadable(f"{what} is damaged: it is not a JSON object; restore the database from a backup")
     format = document.get("format", FORMAT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from .answers.words import table
@@ -69,14 +70,7 @@ def language_of(text: str) -> str:
     """
     text = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]}\n{text[-_SAMPLE:]}"
     words = _WORD.findall(_LABELS.sub(" ", text.replace("\u2019", "'")).lower())
-    latin = sum(len(word) for word in words if word.isascii())
-    scripts = Counter({"Latn": latin})
-    for letter, count in Counter("".join(word for word in words if not word.isascii())).items():
-        scripts[_script(letter)] += count
-    if scripts["ja"]:
-        scripts["ja"] += scripts.pop("zh", 0)  # Chinese characters are part of Japanese
-    script = max(scripts, key=lambda name: scripts[name])
-    if len(script) == 2:
+    if not text.isascii() and len(script := _script_of(words)) == 2:
         return script
     known = _languages()
     counts = Counter(code for word in words if word in known for code in known[word])
@@ -87,6 +81,16 @@ def language_of(text: str) -> str:
             return code
         case _:
             return ""
+
+
+def _script_of(words: Sequence[str]) -> str:
+    """The script that most letters of the words are in, or the only language that is written in it."""
+    scripts = Counter({"Latn": sum(len(word) for word in words if word.isascii())})
+    for letter, count in Counter("".join(word for word in words if not word.isascii())).items():
+        scripts[_script(letter)] += count
+    if scripts["ja"]:
+        scripts["ja"] += scripts.pop("zh", 0)  # Chinese characters are part of Japanese
+    return max(scripts, key=lambda name: scripts[name])
 
 
 def is_english(text: str, question: str | None = None) -> bool:

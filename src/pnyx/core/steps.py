@@ -246,6 +246,11 @@ class Panel:
     judge: Seat | None = None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The references "provider:model" that prompts mask in material."""
+        return (*(seat.model for seat in (*self.seats, *filter(None, [self.judge]))), *self.authors)
+
+    @property
     def strongest(self) -> Seat:
         return strongest(self.seats)[0]
 
@@ -284,9 +289,8 @@ class Panel:
         effort, max_tokens: see `Ask`.
         """
         role = self.frame(seat.role) if seat.role and self.frame is not None else None
-        names = (*(s.model for s in (*self.seats, *filter(None, [self.judge]))), *self.authors)
         prompt = draft.render(
-            salt=self.salt, short=seat.short_prompts, names=names, role=role, images=seat.images
+            salt=self.salt, short=seat.short_prompts, names=self.names, role=role, images=seat.images
         )
         return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens)
 

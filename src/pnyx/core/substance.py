@@ -6,6 +6,7 @@ from math import sqrt
 
 from .convergence import words
 from .regex import regex
+from .remembering import remembered
 
 __all__ = ["is_rubbish", "is_substantive", "names_something"]
 
@@ -37,6 +38,7 @@ BARE = frozenset(_BARE.split())
 by this list."""
 
 
+@remembered
 def is_rubbish(text: str) -> bool:
     """Whether `text` has nothing but blanks and punctuation, or repeats the same few words.
 
@@ -54,6 +56,7 @@ def names_something(short: str) -> bool:
     return not named or bool(set(named) - BARE or set(named) & TRUTH)
 
 
+@remembered
 def is_substantive(critique: str, besides: str = "") -> bool:
     """Whether a critique says more than its verdict: it names a number, or something other than `BARE`.
 

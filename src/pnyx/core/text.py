@@ -81,7 +81,8 @@ class Preamble:
     of those that the task needs. needed_short: the places of those that a short prompt shows; a long one
     shows all. fences: contributions that are already fenced, by what determines the result. Names in the
     system message, in the question and in `subject` are subject matter; with a subject, each piece of the
-    head's material ends a prefix that later prompts share.
+    head's material ends a prefix that later prompts share. texts: long texts that prompts of a run have in
+    common, so that each is in memory once.
     """
 
     system: Draft
@@ -92,6 +93,11 @@ class Preamble:
     needed_short: frozenset[int] = frozenset()
     subject: str = ""
     fences: dict[tuple[object, ...], tuple[str, str, str]] = field(default_factory=dict, compare=False)
+    texts: dict[str, str] = field(default_factory=dict, compare=False)
+
+    def shared(self, text: str) -> str:
+        """`text`, as the object that an earlier prompt of the run has."""
+        return self.texts.setdefault(text, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +175,7 @@ class _Rendering:
         system = list(before.system.flat(self.short, self.sources))
         head = list(before.head.flat(self.short, self.sources))
         role = list(self.role.flat(self.short, inner)) if self.role else []
-        self.trusted = _strings([*system, *role, *head]) + before.subject
+        self.trusted = before.shared(_strings([*system, *role, *head]) + before.subject)
         every = range(len(before.contributions))
         places = [n for n in every if n in before.needed_short] if self.short else list(every)
         shown = tuple(before.contributions[n] for n in places)
@@ -193,7 +199,7 @@ class _Rendering:
             combine_digests([draft.sha256 for draft in self.sources]),
             "".join(self.out).rstrip() + "\n",
             tuple(self.material),
-            _joined(_strings(part, self.nonce) for part in (system, role)),
+            before.shared(_joined(_strings(part, self.nonce) for part in (system, role))),
             (*breaks, *(end for _, end in blocks)),
             spare,
             tuple(self.images),

@@ -240,7 +240,9 @@ async def open_runner(
     for name in providers or ():
         _check_type("a key of providers", name, str, "text")
     all_settings = (settings or open_settings()).with_provider_objects(providers or ())
-    async with RunService.open(all_settings, providers=Providers(all_settings, extra=providers)) as service:
+    async with RunService.open(
+        all_settings, providers=Providers(all_settings, extra=providers), embedded=True
+    ) as service:
         yield service.runner
 
 

@@ -86,14 +86,16 @@ class RunService(RunRecords):
         queued: bool = False,
         worker: bool = False,
         log: JsonLog | None = None,
+        embedded: bool = False,
     ) -> AsyncIterator[Self]:
         """Open the service on the configured database; on exit, its runs are interrupted and saved.
 
         providers: default is the configured ones. queued: open the database's queue too. worker: whether this
-        process is a `pnyx worker`. log: where its runs are logged. Raises `ConfigError`, `StoreError`.
+        process is a `pnyx worker`. log: where its runs are logged. embedded: whether the process
+        is a program that uses pnyx as a library. Raises `ConfigError`, `StoreError`.
         """
         async with (
-            _open_telemetry(settings, log) as telemetry,
+            _open_telemetry(settings, log, embedded) as telemetry,
             open_queue(database_url(settings)) if queued else nullcontext() as queue,
             Runner.open(settings, providers, worker=worker) as runner,
         ):
@@ -378,7 +380,9 @@ class RunService(RunRecords):
 
 
 @asynccontextmanager
-async def _open_telemetry(settings: Settings, log: JsonLog | None) -> AsyncIterator[Telemetry | None]:
+async def _open_telemetry(
+    settings: Settings, log: JsonLog | None, embedded: bool
+) -> AsyncIterator[Telemetry | None]:
     """Open what observes a process, None if nothing does. On exit, what waits is passed on."""
     if log is None and not (settings.telemetry.otlp or settings.telemetry.prometheus):
         yield None
@@ -386,7 +390,7 @@ async def _open_telemetry(settings: Settings, log: JsonLog | None) -> AsyncItera
     # Most processes are observed by nobody.
     from ..telemetry.open import Telemetry
 
-    telemetry = Telemetry(settings, log)
+    telemetry = Telemetry(settings, log, embedded)
     try:
         yield telemetry
     finally:

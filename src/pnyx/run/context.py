@@ -23,6 +23,7 @@ from .hedging import Hedging
 from .journal import Journal, within
 from .limits import Deadline, Gate, now
 from .observer import Observer, RunIdentity, call_span
+from .rehearsal import Rehearsal
 from .result import Summary
 from .spec import Spec
 from .waiting import Waiting
@@ -37,8 +38,8 @@ UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservati
 class RunContext:
     """The state of one run, complete before the run starts.
 
-    past: events stored before this process took the run over. gates, hedging, circuits: shared by all
-    runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
+    past: events stored before this process took the run over. gates, hedging, circuits, rehearsal: shared
+    by all runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
     redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
     off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
@@ -61,6 +62,7 @@ class RunContext:
     redact: Redactor = field(default_factory=Redactor)
     redact_text: Redactor = field(default_factory=Redactor)
     hedging: Hedging = field(default_factory=Hedging)
+    rehearsal: Rehearsal = field(default_factory=Rehearsal)
     circuits: CircuitBreakers = field(default_factory=CircuitBreakers)
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)

@@ -95,8 +95,7 @@ class Journal:
     the prompts of an earlier revision, which had the same tasks in other words. observe: called once with
     every event, past ones too, when it is certain. publish: called with every new event and its `seq`, in
     order, after its commit. on_stop: called with the stop request of another process ("cancel" or "pause").
-    contents: of the run's files, which its prompts have and the database stores once. payer: who pays for its
-    calls.
+    payer: who pays for its calls.
     """
 
     def __init__(
@@ -111,12 +110,11 @@ class Journal:
         observe: Callable[[Event], object] = lambda event: None,
         publish: Callable[[Event, int | None], object] = lambda event, seq: None,
         on_stop: Callable[[str], None] = lambda stop: None,
-        contents: Mapping[str, str] | None = None,
         payer: Payer = NOBODY,
     ) -> None:
         self.database, self.run_id, self.epoch = database, run_id, epoch
         self.by_name = by_name
-        self._contents, self._payer = contents or {}, payer
+        self._payer = payer
         self._inherited = inherited or {}
         self.seq = 0
         self.created_at = ""
@@ -271,9 +269,7 @@ class Journal:
             # Only now is known which buffered events are unwritten: an earlier unit that was rejected leaves
             # its events to this one. The order in the journal is the order of cause.
             unit.events = [*self._claim(unit), *batch]
-            last = store.append(
-                connection, self.run_id, self.epoch, unit.events, columns, self._contents, self._payer
-            )
+            last = store.append(connection, self.run_id, self.epoch, unit.events, columns, self._payer)
             return (batch, *last)
 
         def committed(result: tuple[tuple[Event, ...], int, str | None] | None) -> None:

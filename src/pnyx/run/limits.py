@@ -15,6 +15,7 @@ from typing import Any
 
 from ..core.thinking import Effort
 from ..errors import ProviderError
+from .turns import LocalTurns, SharedTurns, Source, Turns
 
 __all__ = ["Deadline", "Gate", "Limits", "delay", "now"]
 
@@ -85,13 +86,19 @@ class Deadline:
 
 
 class Gate:
-    """Limits one provider to `concurrency` calls at once and `per_minute` calls a minute, evenly spaced."""
+    """Limits one provider to `concurrency` calls at once and `per_minute` calls a minute, evenly spaced.
 
-    def __init__(self, concurrency: int, per_minute: float | None = None) -> None:
+    source: of turns that processes share; None: this process has all of them.
+    """
+
+    def __init__(
+        self, concurrency: int, per_minute: float | None = None, source: Source | None = None
+    ) -> None:
         self._slots = asyncio.Semaphore(concurrency)
-        self._spacing = 60.0 / per_minute if per_minute else 0.0
-        self._next = 0.0
-        self._turn = asyncio.Lock()
+        self._turns: Turns | None = None
+        if per_minute:
+            spacing = 60.0 / per_minute
+            self._turns = LocalTurns(spacing) if source is None else SharedTurns(spacing, source)
 
     @property
     def full(self) -> bool:
@@ -100,7 +107,7 @@ class Gate:
     @asynccontextmanager
     async def call(self, *unless: asyncio.Future[Any], within: float = math.inf) -> AsyncIterator[bool]:
         """Wait for a slot and hold it in the block. Yields False, without a slot, if one of `unless` is done
-        first or after `within` seconds.
+        first or after `within` seconds. Raises `StoreError` if the turns of processes cannot be read.
         """
         if not await self._acquire(unless, within):
             yield False
@@ -111,7 +118,7 @@ class Gate:
             self._slots.release()
 
     async def _acquire(self, unless: tuple[asyncio.Future[Any], ...], within: float) -> bool:
-        if not (self.full or self._spacing):
+        if not self.full and self._turns is None:
             await self._slots.acquire()
             return True
         entering = asyncio.ensure_future(self._enter())
@@ -124,21 +131,20 @@ class Gate:
             entering.add_done_callback(self._release_late)
             entering.cancel()
             raise
-        return not entering.cancelled()
+        if entering.cancelled():
+            return False
+        entering.result()  # raises why it has no turn
+        return True
 
     def _release_late(self, entering: asyncio.Task[None]) -> None:
-        if not entering.cancelled():
+        if not entering.cancelled() and entering.exception() is None:
             self._slots.release()
 
     async def _enter(self) -> None:
         await self._slots.acquire()
         try:
-            if self._spacing:
-                # Counted only when it gets the slot: a call that gives up does not delay others.
-                async with self._turn:
-                    due = max(self._next, now := time.monotonic())
-                    await asyncio.sleep(due - now)
-                    self._next = due + self._spacing
+            if self._turns is not None:
+                await self._turns.take()
         except BaseException:
             self._slots.release()
             raise

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 
 from ..config.schema import Settings
 from ..config.stored_keys import ENVIRONMENT
 from ..core.events import Event
 from ..errors import ConfigError
 from ..protocols.shared import grounding
+from ..providers.installed import address, key_variables
 from ..providers.registry import Providers
 from ..store import Database
 from ..tools import Toolbox
@@ -27,8 +29,10 @@ from .host_search import missing_search_note, seats_without_search
 from .journal import Inherited, Journal
 from .limits import Deadline, Gate
 from .observer import Observer, RunEvent, RunIdentity, renewed
+from .rehearsal import Rehearsal
 from .result import Summary
 from .spec import Spec
+from .turns import StoredTurns
 from .waiting import Waiting
 
 __all__ = ["RunResources"]
@@ -37,14 +41,15 @@ __all__ = ["RunResources"]
 class RunResources:
     """The resources of a process. providers: the caller closes them. observer: hears of every run."""
 
-    def __init__(self, settings: Settings, providers: Providers) -> None:
+    def __init__(self, settings: Settings, providers: Providers, database: Database) -> None:
         self.settings, self.providers = settings, providers
         self.observer: Observer | None = None
         self.toolbox = Toolbox()
-        self.gates = _Gates(settings)
+        self.gates = _Gates(settings, database if database.is_server else None)
         self.hedging = Hedging()
         self.circuits = CircuitBreakers()
         self.waiting = Waiting()
+        self.rehearsal = Rehearsal()
 
     async def prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools. Return notes about tools that are off, and why.
@@ -101,7 +106,6 @@ class RunResources:
             observe=summary.add,
             publish=broadcast.publish,
             on_stop=stop_requests.request,
-            contents=spec.contents,
             payer=spec.payer,
         )
         calls = int(summary.usage["calls"])
@@ -120,6 +124,7 @@ class RunResources:
             # A tool that is open for another run is not available to this one, whatever its models request.
             toolbox=self.toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
             hedging=self.hedging,
+            rehearsal=self.rehearsal,
             circuits=self.circuits,
             redact=self.providers.redact,
             redact_text=self.providers.redact_replies,
@@ -146,13 +151,24 @@ class RunResources:
 
 
 class _Gates(dict[str, Gate]):
-    """One gate per configured provider, created on first use. Raises `ConfigError` for an unknown one."""
+    """One gate per configured provider, created on first use. Raises `ConfigError` for an unknown one.
 
-    def __init__(self, settings: Settings) -> None:
+    shared: the database whose processes share the rates of hosts.
+    """
+
+    def __init__(self, settings: Settings, shared: Database | None) -> None:
         super().__init__()
-        self._settings = settings
+        self._settings, self._shared = settings, shared
 
     def __missing__(self, name: str) -> Gate:
         provider = self._settings.provider(name)
-        self[name] = Gate(provider.concurrency, provider.requests_per_minute)
+        source = None if self._shared is None else StoredTurns(self._shared, self._row(name))
+        self[name] = Gate(provider.concurrency, provider.requests_per_minute, source)
         return self[name]
+
+    def _row(self, name: str) -> str:
+        """Return the name of the row of a provider's host and key. The key cannot be found from it."""
+        variables = key_variables(self._settings.provider(name))
+        key = next((ENVIRONMENT[one] for one in variables if ENVIRONMENT.get(one)), "")
+        host = address(self._settings, name) or name
+        return sha256(f"{host}\n{key}".encode()).hexdigest()[:16]

@@ -75,7 +75,7 @@ def create_run(connection: Connection, row: store.RunRow, spec: Spec) -> None:
     """Store a new run with the contents of its files. Raises `Taken`."""
     sum_up(connection, row.created_at[:10])
     store.create(connection, row)
-    add_contents(connection, spec.contents)
+    add_contents(connection, row.id, spec.contents)
 
 
 def run_started(spec: Spec, row: store.RunRow) -> RunStarted:

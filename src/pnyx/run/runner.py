@@ -69,7 +69,7 @@ class Runner:
         self.settings, self.database, self.providers, self.worker = settings, database, providers, worker
         self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
         self.local = self._handles = LocalRuns()
-        self.resources = RunResources(settings, providers)
+        self.resources = RunResources(settings, providers, database)
         self._keeper = LeaseKeeper(database, self._name, self._handles, "running" if worker else "paused")
         self._learned = LearnedHistory(database)
         self._starting = asyncio.Semaphore(STARTS)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, delete, select, text
 
 from ..errors import Running
 from . import runs as store
+from .contents import free_contents
 from .schema import events, holds, labels, ledger, runs, shares
 
 __all__ = ["delete_run", "delete_runs"]
@@ -50,6 +51,7 @@ def delete_runs(connection: Connection, ids: Sequence[str]) -> None:
         ),
         (ledger.c.scope, [f"run:{run_id}" for run_id in ids]),
     )
+    free_contents(connection, ids)
     for column, values in tables:
         connection.execute(delete(column.table).where(column.in_(values)))
 

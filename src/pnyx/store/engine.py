@@ -9,6 +9,7 @@ Why SQLite is not used through an async driver: design/store.md.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sqlite3
 import time
@@ -19,22 +20,26 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..config.database_url import parse_database_url
 from ..errors import ConfigError, PnyxError, StoreError
-from .creation import create_tables
+from .conversion import convert
+from .migrating import State, migrate, read_state
 from .postgresql import PostgreSQL, Work, is_refusal
 from .prepared import driver_of
 from .schema import REVISION
 
 __all__ = ["Database"]
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
 GATHER_TURNS = 4
+CONVERT_S = 2.0
+"""Seconds for which the command that migrates a database converts its rows before it does its work."""
 BUSY_S = 30.0
 """Seconds that a write waits for another process's transaction."""
 
@@ -55,6 +60,7 @@ class Database:
         self._backend = backend
         self._waiting: deque[_Item] = deque()
         self._writer: asyncio.Task[None] | None = None
+        self._conversion: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, url: str | Path) -> Database:
@@ -80,10 +86,15 @@ class Database:
         database = cls(name, backend)
         try:
             with _StoreErrors(name, Exception):
-                revision = await backend.read(_revision)
-            if revision != REVISION:
+                state = await backend.read(read_state)
+            if state.revision != REVISION:
                 with _StoreErrors(name):
-                    await backend.write([lambda connection: _migrate(connection, name)], repeatable=True)
+                    await backend.write([lambda connection: migrate(connection, name)], repeatable=True)
+                state = await backend.read(read_state)
+                if state.is_converting and await convert(database, CONVERT_S):
+                    state = State(REVISION, False)
+            if state.is_converting:
+                database._conversion = asyncio.create_task(database._convert())
         except BaseException:
             await database.close()
             raise
@@ -108,12 +119,38 @@ class Database:
             self._writer = asyncio.create_task(self._drain())
         return future
 
+    @property
+    def is_server(self) -> bool:
+        """Whether it is PostgreSQL, which processes on other machines may use too."""
+        return isinstance(self._backend, PostgreSQL)
+
+    async def apart(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` at once in a transaction of its own: for locks that others must not wait for.
+
+        If the connection is lost during the commit, the work may be applied twice.
+        """
+        with _StoreErrors(self.name):
+            result: T
+            (result,) = await self._backend.write([work], repeatable=True)
+            return result
+
     async def read(self, work: Callable[[Connection], T]) -> T:
         with _StoreErrors(self.name):
             result: T = await self._backend.read(work)
             return result
 
+    async def _convert(self) -> None:
+        """Convert rows of an earlier version while this process does its work."""
+        try:
+            await convert(self)
+        except StoreError as exc:
+            # They can be read as they are; the next process goes on.
+            logger.info("rows of an earlier version are not converted yet: %s", exc)
+
     async def close(self) -> None:
+        if self._conversion is not None:
+            self._conversion.cancel()
+            await asyncio.wait([self._conversion])
         while self._writer is not None:
             await asyncio.wait([self._writer])
         await self._backend.close()
@@ -322,48 +359,3 @@ def _configure(connection: Any, _: object) -> None:
     for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
-
-
-def _tables(connection: Connection) -> set[str]:
-    if connection.dialect.name == "sqlite":
-        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    else:
-        query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-    return {row[0] for row in connection.execute(text(query))}
-
-
-def _revision(connection: Connection) -> str | None:
-    if "alembic_version" not in _tables(connection):
-        return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-
-
-def _migrate(connection: Connection, name: str) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(7265987)"))
-    tables, revision = _tables(connection), _revision(connection)
-    if revision == REVISION:
-        return  # another process was faster
-    if tables and revision is None:
-        raise StoreError(f"database {name} holds other tables: pnyx needs a database of its own")
-    if not tables:
-        create_tables(connection)
-        return
-    # alembic takes 0.2 s to import, and only the database of an earlier version needs it.
-    from alembic import command
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-    from alembic.util import CommandError
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    if revision is not None:
-        try:
-            ScriptDirectory.from_config(config).get_revision(revision)
-        except CommandError as exc:
-            raise StoreError(
-                f"database {name} was written by a newer pnyx (schema {revision}): upgrade pnyx, "
-                "or set another database"
-            ) from exc
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")

@@ -12,7 +12,8 @@ from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from ..errors import Running
 from .clock import clock
-from .runs import COLUMNS, WORKER, RunRow, from_columns
+from .run_row import RunRow, read_rows
+from .runs import COLUMNS, WORKER
 from .schema import runs
 
 __all__ = [
@@ -129,7 +130,7 @@ def unattended(connection: Connection, limit: int) -> list[RunRow]:
     """Return running runs that have no process or a `pnyx worker`, oldest first."""
     for_workers = runs.c.worker.is_(None) | runs.c.worker.startswith(WORKER)
     query = select(*COLUMNS).where(runs.c.status == "running", for_workers)
-    return [from_columns(row) for row in connection.execute(query.order_by(runs.c.created_at).limit(limit))]
+    return read_rows(connection, connection.execute(query.order_by(runs.c.created_at).limit(limit)))
 
 
 def decline(connection: Connection, row: RunRow, why: str) -> None:
@@ -141,7 +142,7 @@ def decline(connection: Connection, row: RunRow, why: str) -> None:
 def held_back(connection: Connection) -> list[RunRow]:
     """Return the paused runs that no worker takes any more, oldest first."""
     query = select(*COLUMNS).where(runs.c.status == "paused", runs.c.held_back.is_not(None))
-    return [from_columns(row) for row in connection.execute(query.order_by(runs.c.created_at))]
+    return read_rows(connection, connection.execute(query.order_by(runs.c.created_at)))
 
 
 def loads(connection: Connection) -> Sequence[Load]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
-from ..core.documents import read
 from ..core.text import replace_invalid
-from ..errors import Unreadable
+from .run_row import RunRow, read_rows
 from .schema import outcomes, runs
 
 if TYPE_CHECKING:
@@ -55,23 +54,19 @@ def forget_earlier(connection: Connection, owner: str, latest: Collection[str]) 
 
     A run repeats another one with the same question, batch, protocol and options.
     """
-    query = select(runs.c.id, runs.c.question, runs.c.protocol, runs.c.spec)
-    found = connection.execute(
-        query.join(outcomes, outcomes.c.run_id == runs.c.id).where(runs.c.owner == owner)
-    )
-    requests = {row.id: (row.question, row.protocol, *_batch(row.spec)) for row in found}
+    query = select(runs).join(outcomes, outcomes.c.run_id == runs.c.id).where(runs.c.owner == owner)
+    found = read_rows(connection, connection.execute(query))
+    requests = {row.id: (row.question, row.protocol, *_batch(row)) for row in found}
     repeated = {requests[id] for id in latest}
     earlier = [{"id": id} for id, request in requests.items() if request in repeated and id not in latest]
     if earlier:
         connection.execute(delete(outcomes).where(outcomes.c.run_id == bindparam("id")), earlier)
 
 
-def _batch(spec: str) -> tuple[Any, str]:
-    try:
-        document = read(spec, "a run")
-    except Unreadable:
-        return None, spec  # equal to no other
-    return document.get("batch"), json.dumps(document.get("options"), sort_keys=True)
+def _batch(row: RunRow) -> tuple[Any, str]:
+    if row.problem is not None:
+        return None, row.id  # equal to no other
+    return row.spec.get("batch"), json.dumps(row.spec.get("options"), sort_keys=True)
 
 
 def history(connection: Connection, owner: str) -> list[JudgedRun]:

@@ -14,7 +14,7 @@ from .schema import labels, runs
 __all__ = ["COLUMNS", "Filters", "page_query", "prefix_range"]
 
 COLUMNS = (runs, clock().label("read_at"))
-"""What a `RunRow` is made of, by `store.runs.from_columns`."""
+"""What a `RunRow` is made of, by `store.run_row.read_rows`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
 
 __all__ = [
     "REVISION",
+    "content_uses",
     "contents",
+    "conversions",
     "cost_days",
     "estimates",
     "events",
@@ -16,13 +30,14 @@ __all__ = [
     "ledger",
     "metadata",
     "outcomes",
+    "rates",
     "run_costs",
     "runs",
     "shares",
     "writers",
 ]
 
-REVISION = "0014"
+REVISION = "0016"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -63,7 +78,9 @@ events = Table(
     Column("seq", Integer, primary_key=True),
     Column("type", Text, nullable=False),
     Column("body", Text, nullable=False),
+    Column("packed", LargeBinary),
 )
+"""packed: the event, see `store.packing`. body: its JSON in a row of an earlier version, else empty."""
 
 labels = Table(
     "labels",
@@ -195,13 +212,44 @@ shares = Table(
 )
 """Links that show one run. id: the public part of its token. hash: SHA-256 of the token, in hex."""
 
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite numbers the rows of a table by a column that is declared as INTEGER."""
+
 contents = Table(
     "contents",
     metadata,
-    Column("sha256", Text, primary_key=True),
-    Column("content", Text, nullable=False),
+    Column("id", _NUMBER, Identity(), primary_key=True),
+    Column("sha256", LargeBinary, nullable=False, unique=True),
+    Column("content", LargeBinary, nullable=False),
+    sqlite_autoincrement=True,
 )
-"""Contents of files, each stored once. content: what seats read of it, or an image in Base64."""
+"""Texts, and images in Base64, each stored once; see `store.contents`. No number is used twice."""
+
+content_uses = Table(
+    "content_uses",
+    metadata,
+    Column("content_id", _NUMBER, ForeignKey("contents.id"), primary_key=True),
+    Column("run_id", Text, primary_key=True),
+    Index("content_uses_by_run", "run_id"),
+    sqlite_with_rowid=False,
+)
+"""Which runs use a content."""
+
+conversions = Table(
+    "conversions",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("done", Text, nullable=False),
+)
+"""Work on rows of earlier versions that is not finished. done: the run id up to which it is."""
+
+rates = Table(
+    "rates",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("next_at", Float, nullable=False),
+)
+"""When the next call to a host with a key has its turn, on PostgreSQL; see `store.rates`."""
 
 writers = Table(
     "writers",

@@ -7,7 +7,6 @@ together with those of the runs. Why not triggers: design/store.md.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +15,8 @@ from sqlalchemy import Connection, TextClause, select, text
 from ..core.documents import read
 from ..core.search_terms import Snippet, fold_words, query_terms, snippet
 from ..errors import Unreadable
+from .contents import unpack_columns
+from .packing import PACKED
 from .prepared import Prepared
 from .schema import runs
 
@@ -23,6 +24,10 @@ __all__ = ["Hit", "add", "add_all", "search", "update"]
 
 BATCH_ROWS = 500
 """Rows in memory at a time."""
+BEST = 20
+"""On SQLite, best rows that are looked up in `runs`, for each run that is wanted."""
+MOST_CHARS = 100_000
+"""Characters of a question, and of an outcome, that a run is found by: a whole book is no name of a run."""
 
 
 class Hit(NamedTuple):
@@ -35,7 +40,11 @@ class Hit(NamedTuple):
 def add(connection: Connection, *entries: tuple[str, str, Mapping[str, Any] | None]) -> None:
     """Index new runs. entries: (id, question, result)."""
     rows = [
-        {"run": id, "question": fold_words(question), "answer": fold_words(_outcome(result))}
+        {
+            "run": id,
+            "question": _words(question),
+            "answer": _words(_outcome(result)),
+        }
         for id, question, result in entries
     ]
     _ADD(connection, *rows)
@@ -43,7 +52,7 @@ def add(connection: Connection, *entries: tuple[str, str, Mapping[str, Any] | No
 
 def update(connection: Connection, run_id: str, result: Mapping[str, Any] | None) -> None:
     """Index the new result of a run."""
-    values = {"run": run_id, "answer": fold_words(_outcome(result)), "term": f'run : "{run_id}"'}
+    values = {"run": run_id, "answer": _words(_outcome(result)), "term": f'run : "{run_id}"'}
     _UPDATE[connection.dialect.name](connection, values)
 
 
@@ -51,15 +60,19 @@ def add_all(connection: Connection) -> None:
     """Index all runs, if none is indexed."""
     last, query = "", select(runs.c.id, runs.c.question, runs.c.result).order_by(runs.c.id).limit(BATCH_ROWS)
     while rows := connection.execute(query.where(runs.c.id > last)).all():
-        add(connection, *((row.id, row.question, _readable(row.result)) for row in rows))
+        add(connection, *((row.id, *_original(connection, row.question, row.result)) for row in rows))
         last = rows[-1].id
 
 
-def _readable(result: str | None) -> Mapping[str, Any] | None:
+def _original(
+    connection: Connection, question: str, result: str | None
+) -> tuple[str, Mapping[str, Any] | None]:
+    """The question and the result in the columns of a run; "" and None for what cannot be read."""
     try:
-        return None if result is None else read(result, "a result")
+        asked, found = unpack_columns(connection, [(question, "a question"), (result, "a result")])
+        return asked, read(found, "a result") if isinstance(found, str) else found
     except Unreadable:
-        return None
+        return "" if question.startswith(PACKED) else question, None
 
 
 def search(
@@ -76,9 +89,27 @@ def search(
     """
     words, values = query_terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
     for every in (True, False):
-        if found := connection.execute(*_statement(connection.dialect.name, words, every, values)).all():
-            return [_hit(*row) for row in found], every
+        if found := _rows(connection, words, every, values):
+            return [
+                _hit(id, *_original(connection, question, result), *marked)
+                for id, question, result, *marked in found
+            ], every
     return [], True
+
+
+def _rows(
+    connection: Connection, words: Sequence[str], every: bool, values: Mapping[str, Any]
+) -> Sequence[Any]:
+    statement, filled = _statement(connection.dialect.name, words, every, values)
+    if connection.dialect.name == "sqlite":
+        # Most of the time goes into the runs of frequent words; only the best rows can be in the result.
+        most = BEST * values["limit"]
+        found = connection.execute(text(_AMONG_BEST), {**filled, "most": most}).all()
+        if len(found) == values["limit"]:
+            return found
+        if len(connection.execute(text(_ANY), {**filled, "most": most}).all()) <= most:
+            return found
+    return connection.execute(statement, filled).all()
 
 
 def _statement(
@@ -93,11 +124,11 @@ def _statement(
     return text(_SEARCH[dialect]), {**values, "query": query, "terms": quoted, "marks": _MARKS}
 
 
-def _hit(run_id: str, original: str, result: str | None, question: str, answer: str) -> Hit:
+def _hit(run_id: str, original: str, result: Mapping[str, Any] | None, question: str, answer: str) -> Hit:
     """Return the hit of one row. original: the question. question, answer: indexed, matches in < >."""
     # The question is shown beside the snippet, so a match in the answer is preferred.
     if matches := _matches(answer):
-        return Hit(run_id, snippet(_outcome(json.loads(result or "null")), matches))
+        return Hit(run_id, snippet(_outcome(result), matches))
     return Hit(run_id, snippet(original, _matches(question)))
 
 
@@ -110,6 +141,11 @@ def _matches(words: str) -> set[int]:
             numbers.add(n)
             inside = not word.endswith(">")
     return numbers
+
+
+def _words(text: str) -> str:
+    """What a text is found by."""
+    return fold_words(text[:MOST_CHARS])
 
 
 def _outcome(result: Mapping[str, Any] | None) -> str:
@@ -127,6 +163,7 @@ _UPDATE = {
     "sqlite": Prepared(text("UPDATE recall SET answer = :answer WHERE recall MATCH :term AND run = :run")),
     "postgresql": Prepared(text("UPDATE recall SET answer = :answer WHERE run = :run")),
 }
+_ANY = "SELECT rowid FROM recall WHERE recall MATCH :query LIMIT :most + 1"
 _OWNER = (
     "(CAST(:owner AS text) IS NULL OR runs.owner = :owner)"
     " AND (CAST(:except_owner AS text) IS NULL OR runs.owner <> :except_owner)"
@@ -161,4 +198,18 @@ _SEARCH = {
         ORDER BY present DESC, score DESC, created_at DESC
         """,
 }
+_AMONG_BEST = f"""
+    SELECT id, original, result, highlight(recall, 1, '<', '>'), highlight(recall, 2, '<', '>')
+    FROM (
+        SELECT runs.id, runs.question AS original, runs.result, runs.created_at, place, score
+        FROM (
+            SELECT rowid AS place, bm25(recall, 0.0, 2.5, 1.0) AS score
+            FROM recall WHERE recall MATCH :query ORDER BY score, place DESC LIMIT :most
+        ) CROSS JOIN recall AS named ON named.rowid = place CROSS JOIN runs ON runs.id = named.run
+        WHERE {_OWNER} ORDER BY score, runs.created_at DESC LIMIT :limit
+    ) CROSS JOIN recall
+    WHERE recall MATCH :query AND recall.rowid = place
+    ORDER BY score, created_at DESC
+    """
+"""The statement of SQLite, which looks for the best runs among the best rows only."""
 _MARKS = 'HighlightAll=true, StartSel="<", StopSel=">"'

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 __all__ = ["INSTRUMENTS", "Instrument"]
@@ -22,6 +23,7 @@ _UNITS = {"s": "seconds"}
 @dataclass(frozen=True, slots=True)
 class Instrument:
     """A metric. unit: as UCUM writes it. labels: in the order of their values. bounds: of a histogram.
+    known: values of labels whose series begin at 0: what Prometheus sees at 1 first has not increased.
 
     A gauge is replaced as a whole by each sample; a counter and a histogram only grow.
     """
@@ -32,6 +34,7 @@ class Instrument:
     description: str
     labels: tuple[str, ...] = ()
     bounds: tuple[float, ...] = ()
+    known: tuple[tuple[str, ...], ...] = ()
 
     @property
     def prometheus_name(self) -> str:
@@ -92,6 +95,7 @@ _TABLE = (
         "{run}",
         "Runs that this process could not carry on: they could not be written, or another process took them.",
         ("error.type",),
+        known=(("Fenced",), ("StoreError",), ("Diverged",)),
     ),
     Instrument(
         "pnyx.cost.usd",
@@ -123,6 +127,7 @@ _TABLE = (
         "{event}",
         "Budgets that warned, were exhausted, raised or overrun.",
         ("kind", "scope"),
+        known=tuple(product(("warning", "exhausted", "raised", "overrun"), ("run", "day", "batch", "key"))),
     ),
     Instrument(
         "pnyx.budget.calls.waiting",
@@ -177,6 +182,7 @@ _TABLE = (
         "{item}",
         "Announcements that a part of telemetry dropped, or failed at.",
         ("part", "reason"),
+        known=tuple(product(("log", "metrics", "traces"), ("dropped", "failed"))),
     ),
 )
 INSTRUMENTS: Mapping[str, Instrument] = {instrument.name: instrument for instrument in _TABLE}

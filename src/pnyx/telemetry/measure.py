@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import product
 from typing import NamedTuple, Protocol
 
 from ..core.decision import FINAL
@@ -20,6 +21,7 @@ from ..core.events import (
 )
 from ..run.observer import Announcement, RunClosed, RunOpened
 from .hosts import Hosts
+from .instruments import INSTRUMENTS
 
 __all__ = ["CUT_OFF", "MOST_MODELS", "Capped", "Gauges", "Meter", "Metrics", "RequestServed", "seconds"]
 
@@ -84,6 +86,9 @@ class Meter:
         self._calls: dict[str, dict[str, _Call]] = {}
         self._models, self._names, self._tools = Capped(MOST_MODELS), Capped(MOST_NAMES), Capped(MOST_NAMES)
         self._lost: dict[tuple[str, str], int] = {}
+        for name, instrument in INSTRUMENTS.items():
+            for labels, one in product(instrument.known, metrics):
+                one.record(name, 0, labels)
 
     def consume(self, item: Announcement | RequestServed | Gauges) -> None:
         """Record what an item measures."""

@@ -48,11 +48,12 @@ def open_log(settings: Settings, quiet: bool = False) -> JsonLog | None:
 
 class Telemetry:
     """Everything that observes one process. log: its JSON log, if it has one; who opened it closes it.
+    embedded: whether the process belongs to another program, whose log is left as it is.
 
     Raises `MissingExtra`.
     """
 
-    def __init__(self, settings: Settings, log: JsonLog | None = None) -> None:
+    def __init__(self, settings: Settings, log: JsonLog | None = None, embedded: bool = False) -> None:
         self.log = log
         self.prometheus: PrometheusMetrics | None = None
         self._spans: SpanWriter | None = None
@@ -77,7 +78,8 @@ class Telemetry:
             # An optional extra.
             from . import otlp
 
-            otlp.quiet_sdk()
+            if not embedded:
+                otlp.quiet_sdk(settings.telemetry)
             if otlp.is_exported("traces"):
                 self._open_traces(settings, hosts)
             if otlp.is_exported("metrics"):

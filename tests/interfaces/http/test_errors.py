@@ -23,6 +23,7 @@ from tests.interfaces.http.test_runs import VOTE, wait_until
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
+from tests.support.stored import as_json
 
 RESULT: dict[str, Any] = {
     **{"run_id": "x", "status": "decided", "protocol": "voting", "question": "Why?", "answer": "So."},
@@ -227,6 +228,7 @@ async def test_a_diverged_run_returns_the_error_on_every_way_to_resume(
         run = (await client.post("/v1/runs", json=body)).json()
         assert (run["status"], run["stop_reason"]) == ("paused", "deadline")
         other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
+        await server.runner.database.write(as_json)
         await server.runner.database.write(lambda c: c.execute(other))
         where = f"/v1/runs/{run['run_id']}"
         waited = await client.post(f"{where}/resume", json={"wait": True})

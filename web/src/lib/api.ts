@@ -1,5 +1,6 @@
 /** A client of `pnyx serve` (docs/http.md), with the user's key. */
 import type { Event, Result } from "./events.ts";
+import type { Report } from "./evaluation.ts";
 import { errorWords } from "./trouble.ts";
 
 export interface Option {
@@ -285,6 +286,8 @@ export class Api {
   conversation = (id: string): Promise<RunSummary[]> => this.get(`${this.path(id)}/conversation`);
   run = (id: string): Promise<Result> => this.get(this.path(id));
   costs = (by: string, days: number): Promise<Costs> => this.get(`/v1/costs?by=${by}&days=${days}`);
+  /** The report of an evaluation, from its log. */
+  evaluation = (log: string): Promise<Report> => this.post("/v1/evaluations/report", { log });
   calibration = (): Promise<Calibration> => this.get("/v1/calibration");
   withdrawFeedback = async (id: string): Promise<void> => {
     await this.fetch(`${this.path(id)}/feedback`, { method: "DELETE" });

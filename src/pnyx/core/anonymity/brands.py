@@ -22,10 +22,11 @@ __all__ = [
     "company",
 ]
 
-# Chinese and Japanese have no spaces around a name, so their characters are not part of it.
-ALNUM = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+# Chinese and Japanese have no spaces around a name, so their characters are not part of it. Nor do they have
+# case: if Python looks for it, compiling the pattern takes three times as long.
+ALNUM = r"(?-i:[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff])"
 LEFT = rf"(?<!{ALNUM})(?<!{ALNUM}_)"
-RIGHT = rf"(?!{ALNUM})(?!_{ALNUM})"
+RIGHT = rf"(?!_?{ALNUM})"
 JOIN = r"[-._:/@\u2010-\u2013]"
 SPACE = r"[^\S\r\n]"
 """White space between the parts of a name; a name never continues on the next line."""

@@ -13,6 +13,7 @@ from ..language import is_english, language_of
 from ..markup.quoting import Line, lines
 from ..markup.reasoning import split
 from ..regex import regex
+from ..remembering import remembered
 from .calls import short_calls
 from .conclusions import closing_value, stated_value, statement, tail
 from .envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
@@ -39,6 +40,11 @@ def final_answer(text: str, question: str | None = None, choices: Sequence[str] 
     returned as the letter (A for the first). An answer such as `N/A` is None. The answer of a reply that
     ends on calls of tools is these, see `calls`.
     """
+    return _final_answer(text, question, tuple(choices))
+
+
+@remembered
+def _final_answer(text: str, question: str | None, choices: tuple[str, ...]) -> str | None:
     if (calls := short_calls(text)) is not None:
         return calls
 

@@ -134,10 +134,15 @@ class Log:
             lines = path.read_text("utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as exc:
             raise UsageError(f"cannot read the log {path}: {exc}") from exc
-        return _log(path, [(n, line) for n, line in enumerate(lines, 1) if line.strip()])
+        return cls.parse(lines, str(path))
+
+    @classmethod
+    def parse(cls, lines: Iterable[str], name: str) -> Log:
+        """Read the lines of a log. name: what messages call it. Raises `UsageError` as `read`."""
+        return _log(name, [(n, line) for n, line in enumerate(lines, 1) if line.strip()])
 
 
-def _log(path: Path, lines: Iterable[tuple[int, str]]) -> Log:
+def _log(path: str, lines: Iterable[tuple[int, str]]) -> Log:
     log: Log | None = None
     rows = []
     for n, line in lines:

@@ -16,6 +16,8 @@ __all__ = [
     "Calibration",
     "Costs",
     "Defaults",
+    "EvaluationLog",
+    "EvaluationReport",
     "Exported",
     "Feedback",
     "Health",
@@ -31,6 +33,9 @@ __all__ = [
     "StartRun",
     "Wait",
 ]
+
+MOST_LOG = 50_000_000
+"""Characters of the log of an evaluation; `[serve] body_mb` usually allows less."""
 
 
 class Wait(Body):
@@ -115,6 +120,30 @@ class SharedRun(BaseModel):
     run: ResultBody
     protocol: ProtocolBody | None
     expires_at: str
+
+
+class EvaluationLog(Body):
+    """The log of an evaluation."""
+
+    log: Annotated[str, Field(min_length=1, max_length=MOST_LOG)]
+    """The lines of `pnyx eval --log`."""
+
+
+class EvaluationReport(BaseModel):
+    """The report of an evaluation, as `pnyx eval --json`. Shares are fractions of 1.
+
+    verdict: what the figures show, in sentences. arms: n, right, accuracy with its 95 % interval, cost and
+    time of each. pairs: each arm against each baseline, with rescues and regressions.
+    """
+
+    verdict: list[str]
+    dataset: str
+    models: list[str]
+    questions: int
+    asked: int
+    partial: bool
+    arms: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
 
 
 class SeatAnswer(BaseModel):

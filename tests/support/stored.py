@@ -1,0 +1,69 @@
+"""Stored rows as JSON: tests that look at them, or damage them, do not depend on how they are packed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, inspect, select, update
+from sqlalchemy.engine import URL
+
+from pnyx.store.contents import unpack, unpack_columns
+from pnyx.store.conversion import read_unpacked
+from pnyx.store.schema import events, runs
+
+__all__ = ["as_json", "bodies", "file_as_json", "rows_of_events", "rows_of_file"]
+
+
+def rows_of_events(connection: Connection) -> list[tuple[str, int, str, str]]:
+    """(run, seq, type, JSON) of every event, in order."""
+    old = "packed" not in {column["name"] for column in inspect(connection).get_columns("events")}
+    columns = [events.c.run_id, events.c.seq, events.c.type, events.c.body]
+    query = select(*columns, *(() if old else (events.c.packed,))).order_by(events.c.run_id, events.c.seq)
+    out = []
+    for run_id, seq, kind, body, *packed in connection.execute(query).all():
+        if not packed or packed[0] is None:
+            document: Any = read_unpacked(connection, body, "an event")
+        else:
+            (document,) = unpack(connection, [(packed[0], f"event {seq}")])
+        out.append((run_id, seq, kind, json.dumps(document)))
+    return out
+
+
+def bodies(connection: Connection, run_id: str | None = None) -> list[str]:
+    """The JSON of every event, or of those of a run."""
+    return [body for run, _, _, body in rows_of_events(connection) if run_id in (None, run)]
+
+
+def as_json(connection: Connection) -> None:
+    """Store every row as an earlier version did, so that SQL can change it."""
+    for run_id, seq, _, body in rows_of_events(connection):
+        place = (events.c.run_id == run_id) & (events.c.seq == seq)
+        connection.execute(update(events).where(place).values(body=body, packed=None))
+    query = select(runs.c.id, runs.c.question, runs.c.spec, runs.c.result)
+    for id, *columns in connection.execute(query).all():
+        question, spec, result = unpack_columns(connection, [(text, f"run {id}") for text in columns])
+        texts = [one if one is None or isinstance(one, str) else json.dumps(one) for one in (spec, result)]
+        values = {"question": question, "spec": texts[0], "result": texts[1]}
+        connection.execute(update(runs).where(runs.c.id == id).values(**values))
+
+
+def _in_file(file: Path, work: Any) -> Any:
+    engine = create_engine(URL.create("sqlite", database=str(file)))
+    try:
+        with engine.begin() as connection:
+            return work(connection)
+    finally:
+        engine.dispose()
+
+
+def file_as_json(file: Path) -> None:
+    """`as_json` of an SQLite file."""
+    _in_file(file, as_json)
+
+
+def rows_of_file(file: Path) -> list[tuple[str, int, str, str]]:
+    """`rows_of_events` of an SQLite file."""
+    found: list[tuple[str, int, str, str]] = _in_file(file, rows_of_events)
+    return found

@@ -1,0 +1,24 @@
+/** The files of an evaluation are told apart by their content, and questions keep the order of the log. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Answer, NOT_ONE, differs, readFile } from "../src/lib/evaluation.ts";
+
+const row = (arm: string, id: string, correct: boolean): Answer => ({ arm, id, category: null, target: "42", answer: "42", correct, error: null });
+const log = (...rows: unknown[]): string => [{ pnyx_eval: 1, dataset: "d" }, ...rows].map((one) => JSON.stringify(one)).join("\n");
+
+test("a log has its questions in order, each with the answers of the arms", () => {
+  const found = readFile(`${log(row("a", "q2", true), row("b", "q2", false), row("a", "q1", true), row("b", "q1", true))}\n\n`);
+  assert.equal(found.kind, "log");
+  assert.deepEqual(found.kind === "log" && found.questions.map((one) => [one.id, differs(one)]), [["q2", true], ["q1", false]]);
+});
+
+test("a report is one object, however it is written", () => {
+  for (const space of [0, 2]) {
+    const found = readFile(JSON.stringify({ verdict: [], arms: [], pairs: [], dataset: "d" }, null, space));
+    assert.equal(found.kind, "report");
+  }
+});
+
+for (const other of ["", "x", "{}", "[]", "1", JSON.stringify({ verdict: [] }), log({ arm: "a" }), `${log()}\nnot json`, JSON.stringify(row("a", "q", true))]) {
+  test(`refused: ${other.slice(0, 30)}`, () => assert.throws(() => readFile(other), { message: NOT_ONE }));
+}
