@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -24,11 +24,21 @@ from ..store.conversations import begin_conversation
 from ..store.cost_sums import CostSum, cost_sums
 from ..store.costs import CallCosts, call_costs
 from ..store.deletion import delete_run
+from ..store.entries import PAGE
 from ..store.labels import LabelChange, change_labels
 from .keys import hash_key
 from .shares import DEFAULT_S, expiry, new_token
 from .views.queue import QueueState, read_queue
-from .views.records import Record, SearchResults, read_run, read_runs, read_summary, read_turns, search_runs
+from .views.records import (
+    Record,
+    SearchResults,
+    read_run,
+    read_runs,
+    read_state,
+    read_summary,
+    read_turns,
+    search_runs,
+)
 
 if TYPE_CHECKING:
     from ..reliability.feedback import JudgedRun
@@ -75,9 +85,18 @@ class RunRecords:
         """The row of a run. Raises `NotFound`."""
         return await self._database.read(partial(store.find, prefix=prefix, owner=owner))
 
-    async def read(self, prefix: str, owner: str | None = None) -> Record:
-        """A run with all its events. Raises `NotFound`."""
-        return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
+    async def read(self, prefix: str, owner: str | None = None, *, prompts: bool = True) -> Record:
+        """A run with all its events. prompts: False leaves those of its calls out. Raises `NotFound`."""
+        return await self._database.read(partial(read_run, prefix=prefix, owner=owner, prompts=prompts))
+
+    async def state(self, prefix: str, owner: str | None = None) -> Record:
+        """A run without its events. Raises `NotFound`."""
+        return await self._database.read(partial(read_state, prefix=prefix, owner=owner))
+
+    async def page(self, run_id: str, after: int, limit: int, *, prompts: bool = True) -> list[Event]:
+        """At most `limit` stored events of a run with a `seq` above `after`."""
+        work = partial(store.log, run_id=run_id, after=after, limit=limit, prompts=prompts)
+        return await self._database.read(work)
 
     async def queue_state(self) -> QueueState:
         """What waits for workers, what they run, and what is held back; of every owner."""
@@ -165,13 +184,15 @@ class RunRecords:
 
         return await self._database.write(withdraw)
 
-    async def news(self, run_id: str, after: int) -> tuple[store.RunRow, list[Event]]:
-        """A run's row, and its events with a `seq` above `after`."""
+    async def news(
+        self, run_id: str, after: int, *, prompts: bool = True
+    ) -> tuple[store.RunRow, list[Event]]:
+        """A run's row, and its next events with a `seq` above `after`, at most `PAGE` of them."""
 
         def read(connection: Connection) -> tuple[store.RunRow, list[Event]]:
             # Read the row first: an event stored in between is in the next read, so none is missed.
             row = store.find(connection, run_id)
-            return row, store.log(connection, run_id, after)
+            return row, store.log(connection, run_id, after, PAGE, prompts)
 
         return await self._database.read(read)
 
@@ -227,13 +248,32 @@ class RunRecords:
         """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""
         return await self._database.read(partial(ledger.read_account, scope=scope))
 
-    async def key_hashes(self) -> Mapping[str, str]:
-        """Name -> hash of every server key, sorted by name."""
-        return await self._database.read(keys.hashes)
+    async def stored_keys(self) -> Sequence[keys.StoredKey]:
+        """Every server key, sorted by name."""
+        return await self._database.read(keys.stored)
 
-    async def add_key(self, name: str, hash: str) -> None:
-        """Add a server key. Raises `Taken` if the name is in use."""
-        await self._database.write(partial(keys.add, name=name, hash=hash, time=now()))
+    async def add_key(
+        self, name: str, hash: str, *, expires_at: str | None = None, limits: str | None = None
+    ) -> None:
+        """Add a server key. expires_at, limits: as in `StoredKey`. Raises `Taken` if the name is in use."""
+        key = keys.StoredKey(name, hash, now(), expires_at, limits)
+        await self._database.write(partial(keys.add, key=key))
+
+    async def change_key(self, name: str, columns: Mapping[str, str | None]) -> None:
+        """Set columns of a server key. Raises `NotFound`."""
+        await self._database.write(partial(keys.change, name=name, columns=columns))
+
+    async def rotate_key(self, name: str, hash: str, old_until: str) -> None:
+        """Replace a server key; the one before is valid until `old_until`. Raises `NotFound`."""
+        await self._database.write(partial(keys.rotate, name=name, hash=hash, old_until=old_until))
+
+    async def add_key_uses(self, found: Sequence[keys.KeyUse]) -> None:
+        """Store what keys were used for."""
+        await self._database.write(partial(keys.add_uses, found=found))
+
+    async def key_uses(self, limit: int) -> list[keys.KeyUse]:
+        """The newest uses of keys, oldest first."""
+        return await self._database.read(partial(keys.uses, limit=limit))
 
     async def remove_key(self, name: str) -> None:
         """Revoke a server key. Raises `NotFound`."""
