@@ -174,7 +174,7 @@ async def conversation(request: Request, run_id: str) -> Response:
     """List the turns of the conversation of a run, oldest first; the run alone if it has none."""
     service, owner = service_of(request), owner_of(request)
     row = await service.find(run_id, owner)
-    turns = await service.turns(row.id, owner) if row.conversation else [await service.read(row.id, owner)]
+    turns = await service.turns(row.id, owner) if row.conversation else [await service.summary(row.id, owner)]
     return Exact([turn.listed for turn in turns])
 
 
