@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from pnyx.store.pruning import Rule, prune_some
 from sqlalchemy import Connection, event, insert, text
 
 from pnyx.config.schema import KEEP
@@ -18,6 +17,7 @@ from pnyx.store import runs as store
 from pnyx.store.cost_sums import cost_sums
 from pnyx.store.costs import costs_of
 from pnyx.store.labels import LabelChange, change_labels, read_labels
+from pnyx.store.pruning import Rule, prune_some
 from pnyx.store.schema import runs
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -69,6 +69,9 @@ def plans(connection: Connection, work: Callable[[Connection], Any]) -> list[str
         pass
     finally:
         event.remove(connection, "before_cursor_execute", note)
+    if connection.dialect.name == "postgresql":
+        # Small tables are read whole, whatever indexes there are.
+        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
     explain = "EXPLAIN QUERY PLAN " if connection.dialect.name == "sqlite" else "EXPLAIN "
     return [
         "\n".join(str(row) for row in connection.exec_driver_sql(explain + statement, parameters))
@@ -111,7 +114,7 @@ async def test_lookups_use_an_index(full: Database, work: str) -> None:
             assert f"SCAN {table}'" not in plan, plan
         if "owner's" not in work or "tag" not in work:
             assert "runs_by_owner" not in plan, plan
-        if "after" in work and "tag" not in work and plan.startswith("("):
+        if "after" in work and "tag" not in work and "SEARCH" in plan:
             assert "created_at<?" in plan, plan
 
 

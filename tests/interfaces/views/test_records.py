@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
-from pnyx.core.events import CallFinished, RunFinished
+from pnyx.core.events import CallFinished, Event, RunFinished
 from pnyx.errors import ProviderError
 from pnyx.interfaces.views import records
 from pnyx.interfaces.views.records import read_run, read_runs
@@ -24,7 +24,7 @@ def lost(call: Call) -> str | Exception:
 
 @pytest.mark.parametrize("rule", [fixed_reply, lost])
 async def test_a_long_run_that_is_not_over_is_listed_without_reading_its_calls(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: object
+    database_url: str, monkeypatch: pytest.MonkeyPatch, rule: object
 ) -> None:
     node = Node(await Database.open(database_url), Host(rule))  # type: ignore[arg-type]
     done = await (await node.start(options={"rounds": 2})).result()
@@ -47,14 +47,14 @@ async def test_a_long_run_that_is_not_over_is_listed_without_reading_its_calls(
     assert await listed() == whole
     monkeypatch.setattr(records, "LONG", 3)
     read = list[str]()
-    real = records.store.log
+    real = store.log
 
-    def note(*args: object, **named: object) -> object:
-        found = real(*args, **named)  # type: ignore[arg-type]
+    def note(*args: Any, **named: Any) -> list[Event]:
+        found = real(*args, **named)
         read.extend(type(one).__name__ for one in found)
         return found
 
-    monkeypatch.setattr(records.store, "log", note)
+    monkeypatch.setattr(store, "log", note)
     assert await listed() == whole
     assert read.count(CallFinished.__name__) <= 1
     await node.runner.close()

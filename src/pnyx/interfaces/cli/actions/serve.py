@@ -19,6 +19,7 @@ from ...http.listening import listen, server_config
 from ...keys import Keys, check_name, hash_key, new_key
 from ...open_settings import open_settings
 from ...permissions import limits_without_key
+from ...retention import retention
 from ...service import DRAIN_S, RunService
 from ..records import with_records
 from ..terminal.log_output import Messages, run_logged
@@ -69,7 +70,10 @@ async def _serve(settings: Settings, output: Messages) -> int:
     # uvicorn would print exceptions with the secrets in them; our messages mask them.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     queued = settings.serve.queue
-    async with RunService.open(settings, queued=queued, log=output.log) as service:
+    async with (
+        RunService.open(settings, queued=queued, log=output.log) as service,
+        retention(service, settings.storage, output.note, output.error),
+    ):
         # A log is kept, and read by many: no key is in it.
         keyless = not await service.key_hashes()
         temporary_key = new_key() if keyless and output.log is None else None
