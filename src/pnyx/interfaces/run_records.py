@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -245,13 +245,32 @@ class RunRecords:
         """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""
         return await self._database.read(partial(ledger.read_account, scope=scope))
 
-    async def key_hashes(self) -> Mapping[str, str]:
-        """Name -> hash of every server key, sorted by name."""
-        return await self._database.read(keys.hashes)
+    async def stored_keys(self) -> Sequence[keys.StoredKey]:
+        """Every server key, sorted by name."""
+        return await self._database.read(keys.stored)
 
-    async def add_key(self, name: str, hash: str) -> None:
-        """Add a server key. Raises `Taken` if the name is in use."""
-        await self._database.write(partial(keys.add, name=name, hash=hash, time=now()))
+    async def add_key(
+        self, name: str, hash: str, *, expires_at: str | None = None, limits: str | None = None
+    ) -> None:
+        """Add a server key. expires_at, limits: as in `StoredKey`. Raises `Taken` if the name is in use."""
+        key = keys.StoredKey(name, hash, now(), expires_at, limits)
+        await self._database.write(partial(keys.add, key=key))
+
+    async def change_key(self, name: str, columns: Mapping[str, str | None]) -> None:
+        """Set columns of a server key. Raises `NotFound`."""
+        await self._database.write(partial(keys.change, name=name, columns=columns))
+
+    async def rotate_key(self, name: str, hash: str, old_until: str) -> None:
+        """Replace a server key; the one before is valid until `old_until`. Raises `NotFound`."""
+        await self._database.write(partial(keys.rotate, name=name, hash=hash, old_until=old_until))
+
+    async def add_key_uses(self, found: Sequence[keys.KeyUse]) -> None:
+        """Store what keys were used for."""
+        await self._database.write(partial(keys.add_uses, found=found))
+
+    async def key_uses(self, limit: int) -> list[keys.KeyUse]:
+        """The newest uses of keys, oldest first."""
+        return await self._database.read(partial(keys.uses, limit=limit))
 
     async def remove_key(self, name: str) -> None:
         """Revoke a server key. Raises `NotFound`."""
