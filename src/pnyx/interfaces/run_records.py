@@ -25,13 +25,23 @@ from ..store.conversations import begin_conversation
 from ..store.cost_sums import CostSum, cost_sums
 from ..store.costs import CallCosts, call_costs
 from ..store.deletion import delete_run
+from ..store.entries import PAGE
 from ..store.labels import LabelChange, change_labels
 from ..store.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
 from .keys import hash_key
 from .shares import DEFAULT_S, expiry, new_token
 from .views.queue import QueueState, read_queue
-from .views.records import Record, SearchResults, read_run, read_runs, read_summary, read_turns, search_runs
+from .views.records import (
+    Record,
+    SearchResults,
+    read_run,
+    read_runs,
+    read_state,
+    read_summary,
+    read_turns,
+    search_runs,
+)
 
 if TYPE_CHECKING:
     from ..reliability.feedback import JudgedRun
@@ -78,9 +88,18 @@ class RunRecords:
         """The row of a run. Raises `NotFound`."""
         return await self._database.read(partial(store.find, prefix=prefix, owner=owner))
 
-    async def read(self, prefix: str, owner: str | None = None) -> Record:
-        """A run with all its events. Raises `NotFound`."""
-        return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
+    async def read(self, prefix: str, owner: str | None = None, *, prompts: bool = True) -> Record:
+        """A run with all its events. prompts: False leaves those of its calls out. Raises `NotFound`."""
+        return await self._database.read(partial(read_run, prefix=prefix, owner=owner, prompts=prompts))
+
+    async def state(self, prefix: str, owner: str | None = None) -> Record:
+        """A run without its events. Raises `NotFound`."""
+        return await self._database.read(partial(read_state, prefix=prefix, owner=owner))
+
+    async def page(self, run_id: str, after: int, limit: int, *, prompts: bool = True) -> list[Event]:
+        """At most `limit` stored events of a run with a `seq` above `after`."""
+        work = partial(store.log, run_id=run_id, after=after, limit=limit, prompts=prompts)
+        return await self._database.read(work)
 
     async def queue_state(self) -> QueueState:
         """What waits for workers, what they run, and what is held back; of every owner."""
@@ -183,13 +202,15 @@ class RunRecords:
 
         return await self._database.write(withdraw)
 
-    async def news(self, run_id: str, after: int) -> tuple[store.RunRow, list[Event]]:
-        """A run's row, and its events with a `seq` above `after`."""
+    async def news(
+        self, run_id: str, after: int, *, prompts: bool = True
+    ) -> tuple[store.RunRow, list[Event]]:
+        """A run's row, and its next events with a `seq` above `after`, at most `PAGE` of them."""
 
         def read(connection: Connection) -> tuple[store.RunRow, list[Event]]:
             # Read the row first: an event stored in between is in the next read, so none is missed.
             row = store.find(connection, run_id)
-            return row, store.log(connection, run_id, after)
+            return row, store.log(connection, run_id, after, PAGE, prompts)
 
         return await self._database.read(read)
 

@@ -15,8 +15,10 @@ from .conversion import read_unpacked
 from .prepared import Prepared
 from .schema import events
 
-__all__ = ["add_events", "log"]
+__all__ = ["PAGE", "PROMPTS", "add_events", "log"]
 
+PAGE = 200
+"""Events that a follower reads at once: others may go on between two pages."""
 PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
 

@@ -25,13 +25,14 @@ __all__ = [
     "SearchResults",
     "read_run",
     "read_runs",
+    "read_state",
     "read_summary",
     "read_turns",
     "search_runs",
 ]
 
 LONG = 500
-"""Events from which a list does not read all of them for a run that is not over."""
+"""Events from which the result of a run that is not over does not follow from all of them."""
 STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
     "waiting": (("running", None),),
     "running": (("running", True),),
@@ -93,14 +94,21 @@ class SearchResults:
         ]
 
 
-def read_run(connection: Connection, prefix: str, owner: str | None = None) -> Record:
+def read_run(connection: Connection, prefix: str, owner: str | None = None, prompts: bool = True) -> Record:
     """The run whose id starts with `prefix`, with all its events. owner: the owner it must have.
 
-    Raises `NotFound`, `Unreadable`.
+    prompts: False leaves those out, which most readers do not need, and which may be most of a run. Raises
+    `NotFound`, `Unreadable`.
     """
     row = store.find(connection, prefix, owner).check()
-    events = tuple(store.log(connection, row.id))
+    events = tuple(store.log(connection, row.id, prompts=prompts))
     return Record(row, _result(row, events), events, _labels(connection, [row])[0])
+
+
+def read_state(connection: Connection, prefix: str, owner: str | None = None) -> Record:
+    """The same without its events. Raises `NotFound`, `Unreadable`."""
+    row = store.find(connection, prefix, owner).check()
+    return Record(row, _result_of(connection, row), (), _labels(connection, [row])[0])
 
 
 def read_summary(connection: Connection, prefix: str, owner: str | None = None) -> Record:
@@ -176,15 +184,20 @@ def search_runs(
     )
 
 
+def _result_of(connection: Connection, row: store.RunRow) -> Result:
+    """The result of a run; that of one under way follows from its events."""
+    if _settled(row):
+        return _result(row)
+    if row.seq > LONG:
+        return _outlined(connection, row)
+    return _result(row, store.log(connection, row.id, prompts=False))
+
+
 def _listed(connection: Connection, row: store.RunRow) -> Result:
     """The result of a run in a list. For a run that cannot be read: the data of its row, and the reason."""
     try:
         row.check()
-        if _settled(row):
-            return _result(row)
-        if row.seq > LONG:
-            return _outlined(connection, row)
-        return _result(row, store.log(connection, row.id, prompts=False))
+        return _result_of(connection, row)
     except Unreadable as exc:
         return Result(
             run_id=row.id,
