@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -45,6 +46,8 @@ from .state import service_of
 
 __all__ = ["open_app"]
 
+COMPRESSED_BYTES = 4096
+"""Bytes from which a response is compressed."""
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
@@ -94,7 +97,11 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
-    """The app with the headers by which browsers let pages of other origins read its responses."""
+    """The app with the headers by which browsers let pages of other origins read its responses.
+
+    Large responses are compressed for clients that accept it, except for streams, whose events would wait.
+    """
+    app = GZipMiddleware(app, minimum_size=COMPRESSED_BYTES, compresslevel=4)
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern
