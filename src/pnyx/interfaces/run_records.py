@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -26,6 +27,8 @@ from ..store.costs import CallCosts, call_costs
 from ..store.deletion import delete_run
 from ..store.entries import PAGE
 from ..store.labels import LabelChange, change_labels
+from ..store.pruning import Prunable, Pruned, Rule, prunable, prune_some
+from ..store.space import give_back
 from .keys import hash_key
 from .shares import DEFAULT_S, expiry, new_token
 from .views.queue import QueueState, read_queue
@@ -173,6 +176,21 @@ class RunRecords:
         """
         work = partial(delete_run, prefix=prefix, owner=owner, is_active=is_active)
         return await self._database.write(work)
+
+    async def prunable(self, rule: Rule) -> Prunable:
+        """What a rule for old runs would delete."""
+        return await self._database.read(partial(prunable, rule=rule))
+
+    async def prune_some(self, rule: Rule, limit: int, after: tuple[str, str] | None = None) -> Pruned:
+        """Delete some of the old runs; see `store.pruning.prune_some`."""
+        work = partial(prune_some, rule=rule, limit=limit, is_active=is_active, after=after)
+        return await self._database.write(work)
+
+    async def give_back_space(self, *, rewrite: bool) -> int:
+        """Shrink an SQLite file after runs were deleted; see `store.space`. Return the bytes that it lost."""
+        file = Path(self._database.name)
+        # The name of a database of PostgreSQL is no file.
+        return await asyncio.to_thread(_give_back, file, rewrite)
 
     async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""
@@ -334,3 +352,7 @@ class RunRecords:
         Raises `UsageError`.
         """
         return await copying.restore(self._database, file, with_keys=with_keys)
+
+
+def _give_back(file: Path, rewrite: bool) -> int:
+    return give_back(file, rewrite=rewrite) if file.is_file() else 0

@@ -20,6 +20,7 @@ from ...http.listening import listen, server_config
 from ...keys import Keys, new_key
 from ...open_settings import open_settings
 from ...permissions import limits_without_key
+from ...retention import retention
 from ...service import DRAIN_S, RunService
 from ..terminal.log_output import Messages, run_logged
 from ..terminal.output import streams
@@ -49,7 +50,10 @@ async def _serve(settings: Settings, output: Messages) -> int:
     # uvicorn would print exceptions with the secrets in them; our messages mask them.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     queued = settings.serve.queue
-    async with RunService.open(settings, queued=queued, log=output.log) as service:
+    async with (
+        RunService.open(settings, queued=queued, log=output.log) as service,
+        retention(service, settings.storage, output.note, output.error),
+    ):
         # A log is kept, and read by many: no key is in it.
         names = [key.name for key in await service.stored_keys()]
         keyless = not names
