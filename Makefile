@@ -86,7 +86,7 @@ docs-serve: setup ## build the site of the documents and show it at http://127.0
 test: lint types web $(NODE_CLIENTS) ## all checks: lint, types, the page, tests
 	@$(BIN)/python -m pytest $(SHARED)
 
-check-deploy: setup ## read the files of deploy/ with hadolint, helm, systemd-analyze and schemas (400 MB of tools)
+check-deploy: setup ## read the files of deploy/ with hadolint, helm, systemd-analyze, promtool and schemas (400 MB of tools)
 	@$(alone) $(MAKE) --silent --no-print-directory build/deploy-tools/.installed
 	@build/deploy-tools/bin/python deploy/check.py
 

@@ -8,7 +8,7 @@ A page marks what is run, in the order of the page:
 
 `tests/docs/examples/NAME.toml` has what the models of a page reply: `[[reply]]` with `text`, and optionally
 `model`, `call` (its number), `when` (a pattern in the prompt), `delay` (seconds) and `usage` (tokens as the
-host reports them). The first reply that fits is sent. `settings` is a settings file that the page hides.
+host reports them). The first reply that fits is sent. `settings` replaces the settings file (`SETTINGS`).
 """
 
 from __future__ import annotations
@@ -49,6 +49,24 @@ MARK = re.compile(
 )
 SHOWN_HOST = "http://127.0.0.1:9000"
 """What a page calls the host of its models; its requests go to the scripted one."""
+
+SETTINGS = """\
+[providers.lab]
+kind = "openai"
+base_url = "http://127.0.0.1:9000/v1"
+[models."lab:alpha"]
+input_price = 3.0
+output_price = 15.0
+[models."lab:beta"]
+input_price = 1.0
+output_price = 5.0
+[models."lab:gamma"]
+input_price = 1.0
+output_price = 4.0
+[panel]
+seats = ["lab:alpha", "lab:beta", "lab:gamma"]
+"""
+"""Of a page whose script has no others: three models of one host."""
 
 VARIES = (
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|min)\b(?: \d+ s\b)?"), "TIME"),
@@ -200,8 +218,7 @@ def _session(script: Mapping[str, Any], folder: Path, name: str) -> Iterator[Ses
         _reply(session, script.get("reply", []))
         session.work.mkdir(parents=True)
         session.home.mkdir()
-        if "settings" in script:
-            session.save("~/.config/pnyx/config.toml", script["settings"])
+        session.save("~/.config/pnyx/config.toml", script.get("settings", SETTINGS))
         environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(session.home),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,9 @@ from pnyx.interfaces.worker_metrics import open_worker_metrics
 from tests.interfaces.conftest import CONFIG
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, open_server
+from tests.support.sources import ROOT
 
+DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "pnyx.json").read_text())
 FORWARDED = {"X-Forwarded-For": "203.0.113.7"}
 
 
@@ -65,6 +69,10 @@ async def test_a_run_is_in_the_metrics(lab: ScriptedHost, tmp_path: Path) -> Non
     assert gauges["pnyx_database_up"] == 1
     assert gauges["pnyx_runs_active"] == gauges["pnyx_queue_length"] == 0
     assert "Six times seven" not in page
+    asked = set(re.findall(r"\b(?:pnyx|gen_ai|http|process)_[a-z_]+(?=\{)", json.dumps(DASHBOARD)))
+    assert len(asked) > 15
+    families = set(re.findall(r"^# TYPE (\w+)", page, re.MULTILINE))
+    assert asked <= {name for name, _ in values(page)} | families
 
 
 ACCESS = [

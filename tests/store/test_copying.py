@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -47,12 +48,15 @@ def hold_and_estimate(connection: Connection, run_id: str) -> None:
     holds.learn(connection, "consensus", 2_000, 1_500)
 
 
+PHONE = keys.StoredKey("phone", "0" * 64, "2026-01-01T00:00:00.000Z", limits='{"runs_at_once": 2}')
+
+
 async def filled(url: str) -> Node:
     """Return a node with two finished runs, one outcome, key, link, hold, estimate and content of a file."""
     node = Node(await Database.open(url), Host(fixed_reply))
     for question in ("Should we? Ça va, 日本?", "And then?"):
         result = await (await node.start(question=question, options={"rounds": 1}, budget_usd=1.0)).result()
-    await node.database.write(lambda c: keys.add(c, "phone", "0" * 64, "2026-01-01T00:00:00.000Z"))
+    await node.database.write(lambda c: keys.add(c, PHONE))
     await node.database.write(
         lambda c: shares.add(c, "a" * 12, result.run_id, "0" * 64, "2026-01-01T00:00:00.000Z", "2027-01-01")
     )
@@ -207,4 +211,29 @@ async def test_a_backup_is_a_snapshot(database_url: str, tmp_path: Path) -> None
 
         assert all(seq == end for seq, end in await copy.read(last_seqs))
         await copy.close()
+    await node.runner.close()
+
+
+async def test_a_damaged_database_is_not_backed_up(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    node = await filled(str(file))
+    await node.runner.close()
+    with file.open("r+b") as pages:
+        pages.seek(file.stat().st_size // 2)
+        pages.write(b"\0" * 8192)
+    database = await Database.open(file)
+    with pytest.raises(StoreError, match=r"damaged|malformed"):
+        await backup(database, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    await database.close()
+
+
+async def test_a_backup_of_sqlite_is_one_file_with_its_pages(tmp_path: Path) -> None:
+    node = await filled(str(tmp_path / "runs.db"))
+    await backup(node.database, tmp_path / "copy")
+    assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(f"file:{tmp_path / 'copy'}?mode=ro", uri=True)) as copy:
+        assert copy.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert copy.execute("SELECT count(*) FROM recall WHERE recall MATCH 'then'").fetchone() == (1,)
+    assert sorted(name for name in os.listdir(tmp_path) if name.startswith("copy")) == ["copy"]
     await node.runner.close()

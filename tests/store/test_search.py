@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from pnyx.errors import UsageError
 from pnyx.store import Database
 from pnyx.store import runs as store
+from pnyx.store import search as search_module
 from pnyx.store.copying import backup, restore
 from pnyx.store.search import search
 
@@ -247,3 +248,27 @@ async def test_a_final_answer_in_the_answer_is_not_repeated(database: Database) 
     hits, _ = await database.read(lambda c: search(c, "rent", 10))
     snippets = {hit.run_id: "".join(piece for piece, _ in hit.snippet) for hit in hits}
     assert snippets == {"one": "Rent it. — Buy it.", "two": "That one. — Rent"}
+
+
+async def test_among_many_runs_the_best_ones_are_found_as_in_all(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await Database.open(sqlite_url)
+    for n in range(60):
+        owner = ("local", "phone", "rare")[0 if n % 10 else 1 if n % 20 else 2]
+        answer = outcome(" ".join(["common"] * (n % 7 + 1) + ["filler"] * (n % 5)))
+        await add_run(database, f"run{n:02}", "common?", answer, owner, f"2026-01-{n % 28 + 1:02}")
+    asked: list[dict[str, Any]] = [{}, {"owner": "phone"}, {"owner": "rare"}, {"except_owner": "local"}]
+    for owners in asked:
+        for limit in (1, 3, 10):
+            monkeypatch.setattr(search_module, "BEST", 100)
+            whole = await found(database, "common", limit, **owners)
+            assert whole
+            monkeypatch.setattr(search_module, "BEST", 2)
+            some = await found(database, "common", limit, **owners)
+            assert len(some) == len(whole)
+            # Runs that rank alike may be others.
+            if not owners:
+                assert set(some[:1]) <= set(await found(database, "common", 60))
+    assert await found(database, "common", owner="rare") == await found(database, "common", 60, owner="rare")
+    await database.close()

@@ -24,6 +24,8 @@ __all__ = ["Hit", "add", "add_all", "search", "update"]
 
 BATCH_ROWS = 500
 """Rows in memory at a time."""
+BEST = 20
+"""On SQLite, best rows that are looked up in `runs`, for each run that is wanted."""
 MOST_CHARS = 100_000
 """Characters of a question, and of an outcome, that a run is found by: a whole book is no name of a run."""
 
@@ -87,12 +89,27 @@ def search(
     """
     words, values = query_terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
     for every in (True, False):
-        if found := connection.execute(*_statement(connection.dialect.name, words, every, values)).all():
+        if found := _rows(connection, words, every, values):
             return [
                 _hit(id, *_original(connection, question, result), *marked)
                 for id, question, result, *marked in found
             ], every
     return [], True
+
+
+def _rows(
+    connection: Connection, words: Sequence[str], every: bool, values: Mapping[str, Any]
+) -> Sequence[Any]:
+    statement, filled = _statement(connection.dialect.name, words, every, values)
+    if connection.dialect.name == "sqlite":
+        # Most of the time goes into the runs of frequent words; only the best rows can be in the result.
+        most = BEST * values["limit"]
+        found = connection.execute(text(_AMONG_BEST), {**filled, "most": most}).all()
+        if len(found) == values["limit"]:
+            return found
+        if len(connection.execute(text(_ANY), {**filled, "most": most}).all()) <= most:
+            return found
+    return connection.execute(statement, filled).all()
 
 
 def _statement(
@@ -146,6 +163,7 @@ _UPDATE = {
     "sqlite": Prepared(text("UPDATE recall SET answer = :answer WHERE recall MATCH :term AND run = :run")),
     "postgresql": Prepared(text("UPDATE recall SET answer = :answer WHERE run = :run")),
 }
+_ANY = "SELECT rowid FROM recall WHERE recall MATCH :query LIMIT :most + 1"
 _OWNER = (
     "(CAST(:owner AS text) IS NULL OR runs.owner = :owner)"
     " AND (CAST(:except_owner AS text) IS NULL OR runs.owner <> :except_owner)"
@@ -180,4 +198,18 @@ _SEARCH = {
         ORDER BY present DESC, score DESC, created_at DESC
         """,
 }
+_AMONG_BEST = f"""
+    SELECT id, original, result, highlight(recall, 1, '<', '>'), highlight(recall, 2, '<', '>')
+    FROM (
+        SELECT runs.id, runs.question AS original, runs.result, runs.created_at, place, score
+        FROM (
+            SELECT rowid AS place, bm25(recall, 0.0, 2.5, 1.0) AS score
+            FROM recall WHERE recall MATCH :query ORDER BY score, place DESC LIMIT :most
+        ) CROSS JOIN recall AS named ON named.rowid = place CROSS JOIN runs ON runs.id = named.run
+        WHERE {_OWNER} ORDER BY score, runs.created_at DESC LIMIT :limit
+    ) CROSS JOIN recall
+    WHERE recall MATCH :query AND recall.rowid = place
+    ORDER BY score, created_at DESC
+    """
+"""The statement of SQLite, which looks for the best runs among the best rows only."""
 _MARKS = 'HighlightAll=true, StartSel="<", StopSel=">"'

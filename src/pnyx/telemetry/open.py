@@ -79,7 +79,7 @@ class Telemetry:
             from . import otlp
 
             if not embedded:
-                otlp.quiet_sdk()
+                otlp.quiet_sdk(settings.telemetry)
             if otlp.is_exported("traces"):
                 self._open_traces(settings, hosts)
             if otlp.is_exported("metrics"):

@@ -31,6 +31,15 @@ __all__ = ["SCHEMA", "OtelMetrics", "is_exported", "open_metrics", "open_traces"
 
 SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
 """The version of the semantic conventions that names come from."""
+DEFAULT = "http://localhost:4318"
+"""Where a collector listens by convention."""
+PROBLEMS: Mapping[str, str] = {
+    "Connection refused": "nothing listens there; see [telemetry] endpoint",
+    "NameResolution": "there is no such host; see [telemetry] endpoint",
+    "timed out": "it does not answer",
+    "Timeout": "it does not answer",
+}
+"""Words of the SDK -> what they mean."""
 LOG = logging.getLogger("pnyx.telemetry")
 
 
@@ -116,23 +125,30 @@ def _resource() -> Resource:
     return known.merge(Resource({key: value for key, value in own.items() if f"{key}=" not in named}))
 
 
-def quiet_sdk() -> None:
+def quiet_sdk(settings: TelemetrySettings) -> None:
     """Report the first problem of the SDK, such as a collector that is away, and no other one.
 
     It would report one at every export, in the middle of what a command writes.
     """
     logger = logging.getLogger("opentelemetry")
-    if not any(isinstance(handler, _First) for handler in logger.handlers):
-        logger.addHandler(_First())
-        logger.propagate = False
+    for handler in [one for one in logger.handlers if isinstance(one, _First)]:
+        logger.removeHandler(handler)  # of an earlier service of this process
+    logger.addHandler(_First(settings.endpoint or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or DEFAULT))
+    logger.propagate = False
 
 
 class _First(logging.Handler):
-    def __init__(self) -> None:
+    """Reports the first warning. endpoint: of the collector."""
+
+    def __init__(self, endpoint: str) -> None:
         super().__init__(logging.WARNING)
-        self._reported = False
+        self._endpoint, self._reported = endpoint.rpartition("@")[2], False
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self._reported:
-            self._reported = True
-            LOG.warning("telemetry is not delivered: %s", record.getMessage().partition("\n")[0])
+        if self._reported:
+            return
+        self._reported = True
+        text = record.getMessage().partition("\n")[0]
+        why = next((plain for sign, plain in PROBLEMS.items() if sign in text), text[:150])
+        # One text without arguments, which JSON logs leave out.
+        LOG.warning(f"traces and metrics do not reach the collector at {self._endpoint}: {why}")

@@ -1,4 +1,5 @@
-/** A run on the screen. Its events are folded once per frame, however many arrive. */
+/** A run on the screen. Its events are folded once per frame, or less often where drawing takes longer. */
+import { tick } from "svelte";
 import type { Api, ApiError } from "./api.ts";
 import type { Event } from "./events.ts";
 import { follow } from "./follow.ts";
@@ -7,6 +8,10 @@ import { EMPTY, fold, mergeTokens, resetOpenText } from "./view.ts";
 
 /** The interval of updates in a hidden tab, which has no frames. */
 const HIDDEN_MS = 250;
+/** Drawing may take one part in so many of the time: a long run that loads is drawn a few times, not in each frame. */
+const SHARE = 4;
+const FRAME_MS = 16;
+const LONGEST_MS = 1000;
 
 export class Session {
   view = $state.raw<View>(EMPTY);
@@ -18,6 +23,8 @@ export class Session {
   private waiting: Event[] = [];
   private frame = 0;
   private timer = 0;
+  /** What the last drawing took. */
+  private cost = 0;
   private stop = new AbortController();
 
   constructor(api: Api, id: string) {
@@ -59,8 +66,12 @@ export class Session {
     this.waiting.push(event);
     if (event.type === "run_finished") this.connection = "over";
     if (this.waiting.length > 1) return;
-    this.frame = requestAnimationFrame(() => this.flush());
-    this.timer = window.setTimeout(() => this.flush(), HIDDEN_MS);
+    const pause = Math.min(SHARE * this.cost, LONGEST_MS);
+    if (pause > FRAME_MS) this.timer = window.setTimeout(() => this.flush(), pause);
+    else {
+      this.frame = requestAnimationFrame(() => this.flush());
+      this.timer = window.setTimeout(() => this.flush(), HIDDEN_MS);
+    }
   }
 
   private flush(): void {
@@ -68,6 +79,9 @@ export class Session {
     clearTimeout(this.timer);
     const events = mergeTokens(this.waiting);
     this.waiting = [];
-    if (events.length) this.view = events.reduce(fold, this.view);
+    if (!events.length) return;
+    const start = performance.now();
+    this.view = events.reduce(fold, this.view);
+    void tick().then(() => (this.cost = performance.now() - start));
   }
 }
