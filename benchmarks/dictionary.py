@@ -18,7 +18,7 @@ from unittest import mock
 
 from backports import zstd
 
-from benchmarks.overhead import settings
+from benchmarks.scripted import settings
 from pnyx.core.models import Usage
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.fake import FakeProvider

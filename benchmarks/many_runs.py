@@ -86,12 +86,27 @@ ROUTES = {
 }
 
 
+PROGRAM = """
+import atexit, os, re
+
+@atexit.register
+def note_peak():
+    status = open("/proc/self/status").read()
+    open(peak, "w").write(re.search(r"VmHWM:\\s*(\\d+)", status)[1])
+
+peak = os.environ.pop("PEAK")
+from pnyx.interfaces.cli import main
+main()
+"""
+"""`pnyx`, which notes its own peak of memory: that of the system counts the process that started it too."""
+
+
 def words(count: int) -> str:
     return " ".join(RNG.choices(WORDS, cum_weights=WEIGHTS, k=count))
 
 
-async def real_runs(file: Path) -> None:
-    """Store a run of consensus, and one of 10,000 events that its process has left."""
+async def real_runs(file: Path) -> dict[str, Any]:
+    """Store a run of consensus, and one of 10,000 events that its process has left; return a result."""
     settings = Settings.model_validate(
         {
             "providers": {"lab": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1"}},
@@ -120,6 +135,7 @@ async def real_runs(file: Path) -> None:
             store.append(connection, long.id, 1, list(_many(log, 10_000)), payer=payer)
 
         await runner.database.write(write)
+        return dict(row.result or {})
 
 
 def _many(log: list[Event], count: int) -> Iterator[Event]:
@@ -129,7 +145,7 @@ def _many(log: list[Event], count: int) -> Iterator[Event]:
         yield replace(event, seq=None, key=f"/{n // len(calls)}{event.key}")
 
 
-def fill(file: Path, count: int, every: int) -> None:
+def fill(file: Path, count: int, every: int, result: dict[str, Any]) -> None:
     """Add runs, whose rows are those of the stored one with other ids, dates and texts."""
     with closing(sqlite3.connect(file)) as db:
         db.row_factory = sqlite3.Row
@@ -140,7 +156,7 @@ def fill(file: Path, count: int, every: int) -> None:
             n for n, columns in tables.items() if "run_id" in columns and n not in ("run_costs", "events")
         ]
         costs = [dict(row) for row in db.execute("SELECT * FROM run_costs WHERE run_id = ?", (old["id"],))]
-        result, now = json.loads(old["result"]), datetime.now(UTC)
+        now = datetime.now(UTC)
         statuses = ("consensus", "majority", "deadlock", "paused")
         for n in range(count):
             run_id, question, answer = new_id(), words(15), words(120)
@@ -184,8 +200,7 @@ def build(folder: Path, count: int, every: int) -> None:
     (folder / "config.toml").write_text(SETTINGS)
     file = folder / "pnyx.db"
     start = time.perf_counter()
-    asyncio.run(real_runs(file))
-    fill(file, count, every)
+    fill(file, count, every, asyncio.run(real_runs(file)))
     size = file.stat().st_size
     print(f"built {count:,} runs in {time.perf_counter() - start:.0f} s: {size / 1e6:,.0f} MB", flush=True)
 
@@ -200,15 +215,17 @@ def environment(folder: Path) -> dict[str, str]:
 def run_command(args: list[str], env: dict[str, str]) -> tuple[float, float, float]:
     """Wall and CPU seconds and MiB of a `pnyx` process."""
     start = time.perf_counter()
-    out = os.open(os.devnull, os.O_WRONLY)
-    actions = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, out, 2)]
-    program = [sys.executable, "-m", "pnyx", *args]
-    pid = os.posix_spawn(sys.executable, program, env, file_actions=actions)
-    _, status, usage = os.wait4(pid, 0)
-    os.close(out)
-    if status:
-        raise SystemExit(f"pnyx {' '.join(args)} failed: {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    with tempfile.NamedTemporaryFile("r") as peak:
+        out = os.open(os.devnull, os.O_WRONLY)
+        actions = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, out, 2)]
+        program = [sys.executable, "-c", PROGRAM, *args]
+        pid = os.posix_spawn(sys.executable, program, {**env, "PEAK": peak.name}, file_actions=actions)
+        _, status, usage = os.wait4(pid, 0)
+        os.close(out)
+        if status:
+            raise SystemExit(f"pnyx {' '.join(args)} failed: {os.waitstatus_to_exitcode(status)}")
+        memory = int(peak.read()) / 1024
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, memory
 
 
 def least(args: list[str], env: dict[str, str]) -> tuple[float, ...]:

@@ -42,7 +42,7 @@ RUN = ", ".join(RunSettings.model_fields)
         ("[consensus]\nround = 3", "consensus.round in {}; did you mean rounds?"),
         ("[voting]\nrounds = 3", "voting.rounds in {}; there are: swap"),
         ("[run]\ntimeout_s = 3", f"run.timeout_s in {{}}; there are: {RUN}"),
-        ('[storage]\npath = "x.db"', "storage.path in {}; there are: url"),
+        ('[storage]\npath = "x.db"', "storage.path in {}; there are: url, retention, keep"),
         (
             '[providers.lab]\nkind = "openai"\nurl = "http://127.0.0.1/v1"',
             "providers.lab.url in {}; did you mean base_url?",

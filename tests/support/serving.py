@@ -88,7 +88,7 @@ async def _open_server(
     settings = open_settings({"serve": {**serve, "port": 0}})
     async with (
         RunService.open(settings, log=log) as service,
-        open_app(service, Keys(service, SERVER_KEY).owner) as app,
+        open_app(service, Keys(service, SERVER_KEY)) as app,
     ):
         assert isinstance(app.inner, FastAPI)
         server = _Quiet(server_config(wrap(app), settings.serve, graceful_s=9))

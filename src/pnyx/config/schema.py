@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from ..core.durations import parse_duration
 from ..core.language import language_tag
 from ..core.models import MOST
 from ..core.thinking import Effort
@@ -34,6 +35,7 @@ from .table import Table
 from .telemetry_settings import TelemetrySettings
 
 __all__ = [
+    "KEEP",
     "OWN",
     "SECTIONS",
     "TABLES",
@@ -189,10 +191,25 @@ class BudgetSettings(Table):
     allow_unknown_price: bool = False
 
 
+def _duration(text: str) -> str:
+    parse_duration(text)
+    return text
+
+
+KEEP = ("tagged", "pinned", "feedback")
+"""What old runs are kept for."""
+
+
 class StorageSettings(Table):
-    """url: URL of an SQLite file or PostgreSQL, or path of an SQLite file; None: in the data folder."""
+    """url: URL of an SQLite file or PostgreSQL, or path of an SQLite file; None: in the data folder.
+
+    retention: the age, such as 90d, from which servers and workers delete runs; None: they delete none. keep:
+    the old runs that are kept all the same.
+    """
 
     url: Annotated[str, Field(min_length=1), AfterValidator(_known_database)] | None = None
+    retention: Annotated[str, AfterValidator(_duration)] | None = None
+    keep: tuple[Literal["tagged", "pinned", "feedback"], ...] = ("tagged", "pinned", "feedback")
 
 
 _SEARCH_KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY"}

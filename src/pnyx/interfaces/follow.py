@@ -14,6 +14,7 @@ from ..run.broadcast import TextWanted
 from ..run.lease import is_held, is_waiting
 from ..run.limits import now
 from ..run.result import Result
+from ..store.entries import PAGE
 from .service import RunService
 
 __all__ = ["follow", "wait_for_result", "wait_unless_disconnected", "watch"]
@@ -23,33 +24,37 @@ POLL_S = 0.5
 """Seconds between two polls for new events of a run in another process."""
 
 
-async def follow(service: RunService, run_id: str, after: int = 0, tokens: TextWanted = False) -> Events:
+async def follow(
+    service: RunService, run_id: str, after: int = 0, tokens: TextWanted = False, prompts: bool = True
+) -> Events:
     """Yield events with a `seq` above `after` until the run is over or paused, whichever process runs it.
 
     A client that reconnects with the last `seq` it received misses nothing. The last event is
     `run_finished`; for a paused run, that event is not stored and has no `seq`. tokens: also yield text as it
-    arrives; "answer": that of the answer alone. Raises `StoreError` if the run cannot continue because a
-    database write failed. Ends without `run_finished` if this service stops while the run continues
-    elsewhere.
+    arrives; "answer": that of the answer alone. prompts: False does not read those of stored calls. Raises
+    `StoreError` if the run cannot continue because a database write failed. Ends without `run_finished` if
+    this service stops while the run continues elsewhere.
     """
     handle = service.handle(run_id)
     if handle is not None:
         last: Event | None = None
-        async for event in handle.events(after, tokens):
+        async for event in handle.events(after, tokens, prompts):
             last = event
             yield event
         if not isinstance(last, RunFinished):
             await handle.result()  # raises why
         return
     while True:
-        row, events = await service.news(run_id, after)
+        row, events = await service.news(run_id, after, prompts=prompts)
         for event in events:
             after = event.seq or after
             yield event
+        if len(events) == PAGE:
+            continue
         if row.status in FINAL or service.draining:
             return
         if not (is_waiting(row) or is_held(row)):
-            record = await service.read(run_id)
+            record = await service.state(run_id)
             yield RunFinished(run_id=run_id, time=now(), status="paused", result=record.document)
             return
         await asyncio.sleep(POLL_S)
@@ -61,6 +66,7 @@ async def watch(
     *,
     after: int = 0,
     tokens: TextWanted = False,
+    prompts: bool = True,
     cancel: bool = False,
     grace_s: float = 0.0,
 ) -> Events:
@@ -73,7 +79,7 @@ async def watch(
     if cancel:
         service.attend(run_id)
     try:
-        async with aclosing(follow(service, run_id, after, tokens)) as events:
+        async with aclosing(follow(service, run_id, after, tokens, prompts)) as events:
             async for event in events:
                 finished = isinstance(event, RunFinished)
                 yield event
@@ -96,7 +102,7 @@ async def wait_for_result(
     resumed.
     """
     last: Event | None = None
-    async with aclosing(watch(service, run_id, cancel=cancel, grace_s=grace_s)) as events:
+    async with aclosing(watch(service, run_id, prompts=False, cancel=cancel, grace_s=grace_s)) as events:
         async for event in events:
             last = event
     if not isinstance(last, RunFinished) and service.draining:

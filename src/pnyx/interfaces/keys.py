@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 import time
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from ..config.server_settings import KeyLimits
 from ..core.regex import regex
-from ..errors import UsageError
+from ..errors import Unreadable, UsageError
+from ..run.key_limits import read_limits
+from ..run.limits import now
 from ..run.spec import LOCAL
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ __all__ = ["LOCAL", "Keys", "check_name", "hash_key", "is_reserved", "new_key"]
 
 FRESH_S = 2.0
 """Seconds for which the key hashes are cached: a revoked key is refused after that."""
+LOG = logging.getLogger("pnyx.http")
 _NAME = regex(r"[a-z0-9][a-z0-9_-]{0,39}")
 _RESERVED = (LOCAL, "eval")
 
@@ -50,19 +56,39 @@ def is_reserved(name: str) -> bool:
 
 
 class Keys:
-    """The keys of a server. server_key: a key of the owner `LOCAL` that is not in the database."""
+    """The keys of a server. server_key: a key of the owner `LOCAL` that is not in the database.
+
+    limits: name -> the limits that are stored with the key, as they were when the keys were last read.
+    """
 
     def __init__(self, records: RunRecords, server_key: str | None = None) -> None:
         self._records = records
-        self._server_key = {} if server_key is None else {LOCAL: hash_key(server_key)}
-        self._known: dict[str, str] = {}
+        self._server_key = [] if server_key is None else [(LOCAL, hash_key(server_key))]
+        self._known: Sequence[tuple[str, str]] = ()
+        self.limits: dict[str, KeyLimits] = {}
         self._read_at = -FRESH_S
 
     async def owner(self, key: str) -> str | None:
         """Return the owner of a key, or None. Every stored key is compared, each in constant time."""
         if time.monotonic() - self._read_at >= FRESH_S:
-            self._known = {**await self._records.key_hashes(), **self._server_key}
-            self._read_at = time.monotonic()
+            await self.read()
         key_hash = hash_key(key)
-        owners = [name for name, hash in self._known.items() if hmac.compare_digest(hash, key_hash)]
+        owners = [name for name, hash in self._known if hmac.compare_digest(hash, key_hash)]
         return owners[0] if owners else None
+
+    async def read(self) -> None:
+        """Read the keys again: one that expires or is revoked is refused from then on."""
+        time_now, valid = now(), list[tuple[str, str]]()
+        limits = dict[str, KeyLimits]()
+        for key in await self._records.stored_keys():
+            try:
+                limits[key.name] = read_limits(key.limits)
+            except Unreadable as exc:  # without its limits it could do too much; the others go on
+                LOG.warning("the key %s is refused: %s", key.name, exc)
+                continue
+            valid += [(key.name, hash) for hash in key.hashes(time_now)]
+        self._known = [*valid, *self._server_key]
+        # Changed in place: the service has it too.
+        self.limits.clear()
+        self.limits |= limits
+        self._read_at = time.monotonic()

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .. import protocols
 from ..config.schema import Settings
-from ..config.server_settings import NO_LIMITS, KeyLimits
+from ..config.server_settings import KeyLimits
 from ..errors import ConfigError, Forbidden, PnyxError, UsageError
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
@@ -38,14 +38,11 @@ NOTHING = _Recipe()
 
 @dataclass(frozen=True)
 class Permissions:
-    """What the key of an owner may use."""
+    """What the key of an owner may use. limits: of the key."""
 
     settings: Settings
     owner: str
-
-    @cached_property
-    def _limits(self) -> KeyLimits:
-        return self.settings.serve.keys.get(self.owner, NO_LIMITS)
+    limits: KeyLimits
 
     def check(self, spec: Spec, alias: str | None = None, panel: str | None = None) -> None:
         """Raise `Forbidden` for a run that the key may not start.
@@ -68,11 +65,11 @@ class Permissions:
 
     def protocol(self, name: str) -> bool:
         """Whether the key may use a protocol."""
-        return _allows(self._limits.protocols, name)
+        return _allows(self.limits.protocols, name)
 
     def model(self, ref: str) -> bool:
         """Whether the key may use a model for a seat."""
-        return _allows(self._limits.models, ref)
+        return _allows(self.limits.models, ref)
 
     def aliases(self) -> Iterator[str]:
         """Yield the names of `[serve.models]` that the key may use."""
@@ -87,12 +84,12 @@ class Permissions:
             return True
         recipe = self._recipe(kind, name)
         models = (*recipe.seats, *filter(None, [recipe.judge]))
-        allowed = _allows(getattr(self._limits, kind), name)
+        allowed = _allows(getattr(self.limits, kind), name)
         return allowed and all(map(self.protocol, recipe.protocols)) and all(map(self.model, models))
 
     def panel(self, seats: tuple[str, ...] = ()) -> bool:
         """Whether the key may use all models of a panel; empty: of the configured or default one."""
-        return self._limits.models is None or all(map(self.model, self._panel(seats)))
+        return self.limits.models is None or all(map(self.model, self._panel(seats)))
 
     def _panel(self, seats: tuple[str, ...]) -> tuple[str, ...]:
         try:
@@ -102,7 +99,7 @@ class Permissions:
 
     def _listed(self, kind: str, name: str) -> _Recipe | None:
         """What an alias or a saved panel stands for, if the key's list has it."""
-        allowed = getattr(self._limits, kind)
+        allowed = getattr(self.limits, kind)
         return None if allowed is None or not _allows(allowed, name) else self._recipe(kind, name)
 
     def _recipe(self, kind: str, name: str) -> _Recipe:
@@ -114,7 +111,7 @@ class Permissions:
         return _Recipe(_with_inner(protocol, saved.options), self._panel(saved.seats), saved.judge)
 
     def _need(self, kind: str, name: str, noun: str) -> None:
-        allowed = getattr(self._limits, kind)
+        allowed = getattr(self.limits, kind)
         if not _allows(allowed, name):
             listed = json.dumps([*allowed, name[:80]])
             raise Forbidden(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -24,11 +25,23 @@ from ..store.conversations import begin_conversation
 from ..store.cost_sums import CostSum, cost_sums
 from ..store.costs import CallCosts, call_costs
 from ..store.deletion import delete_run
+from ..store.entries import PAGE
 from ..store.labels import LabelChange, change_labels
+from ..store.pruning import Prunable, Pruned, Rule, prunable, prune_some
+from ..store.space import give_back
 from .keys import hash_key
 from .shares import DEFAULT_S, expiry, new_token
 from .views.queue import QueueState, read_queue
-from .views.records import Record, SearchResults, read_run, read_runs, read_summary, read_turns, search_runs
+from .views.records import (
+    Record,
+    SearchResults,
+    read_run,
+    read_runs,
+    read_state,
+    read_summary,
+    read_turns,
+    search_runs,
+)
 
 if TYPE_CHECKING:
     from ..reliability.feedback import JudgedRun
@@ -75,9 +88,18 @@ class RunRecords:
         """The row of a run. Raises `NotFound`."""
         return await self._database.read(partial(store.find, prefix=prefix, owner=owner))
 
-    async def read(self, prefix: str, owner: str | None = None) -> Record:
-        """A run with all its events. Raises `NotFound`."""
-        return await self._database.read(partial(read_run, prefix=prefix, owner=owner))
+    async def read(self, prefix: str, owner: str | None = None, *, prompts: bool = True) -> Record:
+        """A run with all its events. prompts: False leaves those of its calls out. Raises `NotFound`."""
+        return await self._database.read(partial(read_run, prefix=prefix, owner=owner, prompts=prompts))
+
+    async def state(self, prefix: str, owner: str | None = None) -> Record:
+        """A run without its events. Raises `NotFound`."""
+        return await self._database.read(partial(read_state, prefix=prefix, owner=owner))
+
+    async def page(self, run_id: str, after: int, limit: int, *, prompts: bool = True) -> list[Event]:
+        """At most `limit` stored events of a run with a `seq` above `after`."""
+        work = partial(store.log, run_id=run_id, after=after, limit=limit, prompts=prompts)
+        return await self._database.read(work)
 
     async def queue_state(self) -> QueueState:
         """What waits for workers, what they run, and what is held back; of every owner."""
@@ -155,6 +177,21 @@ class RunRecords:
         work = partial(delete_run, prefix=prefix, owner=owner, is_active=is_active)
         return await self._database.write(work)
 
+    async def prunable(self, rule: Rule) -> Prunable:
+        """What a rule for old runs would delete."""
+        return await self._database.read(partial(prunable, rule=rule))
+
+    async def prune_some(self, rule: Rule, limit: int, after: tuple[str, str] | None = None) -> Pruned:
+        """Delete some of the old runs; see `store.pruning.prune_some`."""
+        work = partial(prune_some, rule=rule, limit=limit, is_active=is_active, after=after)
+        return await self._database.write(work)
+
+    async def give_back_space(self, *, rewrite: bool) -> int:
+        """Shrink an SQLite file after runs were deleted; see `store.space`. Return the bytes that it lost."""
+        file = Path(self._database.name)
+        # The name of a database of PostgreSQL is no file.
+        return await asyncio.to_thread(_give_back, file, rewrite)
+
     async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""
 
@@ -165,13 +202,15 @@ class RunRecords:
 
         return await self._database.write(withdraw)
 
-    async def news(self, run_id: str, after: int) -> tuple[store.RunRow, list[Event]]:
-        """A run's row, and its events with a `seq` above `after`."""
+    async def news(
+        self, run_id: str, after: int, *, prompts: bool = True
+    ) -> tuple[store.RunRow, list[Event]]:
+        """A run's row, and its next events with a `seq` above `after`, at most `PAGE` of them."""
 
         def read(connection: Connection) -> tuple[store.RunRow, list[Event]]:
             # Read the row first: an event stored in between is in the next read, so none is missed.
             row = store.find(connection, run_id)
-            return row, store.log(connection, run_id, after)
+            return row, store.log(connection, run_id, after, PAGE, prompts)
 
         return await self._database.read(read)
 
@@ -227,13 +266,32 @@ class RunRecords:
         """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""
         return await self._database.read(partial(ledger.read_account, scope=scope))
 
-    async def key_hashes(self) -> Mapping[str, str]:
-        """Name -> hash of every server key, sorted by name."""
-        return await self._database.read(keys.hashes)
+    async def stored_keys(self) -> Sequence[keys.StoredKey]:
+        """Every server key, sorted by name."""
+        return await self._database.read(keys.stored)
 
-    async def add_key(self, name: str, hash: str) -> None:
-        """Add a server key. Raises `Taken` if the name is in use."""
-        await self._database.write(partial(keys.add, name=name, hash=hash, time=now()))
+    async def add_key(
+        self, name: str, hash: str, *, expires_at: str | None = None, limits: str | None = None
+    ) -> None:
+        """Add a server key. expires_at, limits: as in `StoredKey`. Raises `Taken` if the name is in use."""
+        key = keys.StoredKey(name, hash, now(), expires_at, limits)
+        await self._database.write(partial(keys.add, key=key))
+
+    async def change_key(self, name: str, columns: Mapping[str, str | None]) -> None:
+        """Set columns of a server key. Raises `NotFound`."""
+        await self._database.write(partial(keys.change, name=name, columns=columns))
+
+    async def rotate_key(self, name: str, hash: str, old_until: str) -> None:
+        """Replace a server key; the one before is valid until `old_until`. Raises `NotFound`."""
+        await self._database.write(partial(keys.rotate, name=name, hash=hash, old_until=old_until))
+
+    async def add_key_uses(self, found: Sequence[keys.KeyUse]) -> None:
+        """Store what keys were used for."""
+        await self._database.write(partial(keys.add_uses, found=found))
+
+    async def key_uses(self, limit: int) -> list[keys.KeyUse]:
+        """The newest uses of keys, oldest first."""
+        return await self._database.read(partial(keys.uses, limit=limit))
 
     async def remove_key(self, name: str) -> None:
         """Revoke a server key. Raises `NotFound`."""
@@ -294,3 +352,7 @@ class RunRecords:
         Raises `UsageError`.
         """
         return await copying.restore(self._database, file, with_keys=with_keys)
+
+
+def _give_back(file: Path, rewrite: bool) -> int:
+    return give_back(file, rewrite=rewrite) if file.is_file() else 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -67,6 +67,7 @@ class RunService(RunRecords):
     ) -> None:
         super().__init__(runner.database)
         self.runner, self.settings, self.queue = runner, runner.settings, queue
+        self.stored_limits: Mapping[str, KeyLimits] = {}
         self._slots = FairSlots(self.settings.serve.runs, runner.local.by_owner)
         runner.local.on_ended = self._slots.pass_on
         self.telemetry = telemetry
@@ -131,11 +132,11 @@ class RunService(RunRecords):
 
     def key_limits(self, owner: str) -> KeyLimits:
         """Return the limits of the key of an owner."""
-        return effective_limits(self.settings, owner)
+        return effective_limits(self.settings, owner, self.stored_limits.get(owner))
 
     def permissions(self, owner: str) -> Permissions:
         """Return what the key of an owner may use."""
-        return Permissions(self.settings, owner)
+        return Permissions(self.settings, owner, self.key_limits(owner))
 
     async def resolve(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -14,6 +14,7 @@ USUAL = 1600
 """The most tokens that hosts count for an image, but for the models in the table's `tokens`."""
 
 
+@lru_cache(maxsize=256)  # every run asks for each of its seats, and a name is compared with 88 patterns
 def reads_images(model: str) -> bool:
     """Whether the model of this name at its host reads images; False if it is not known."""
     name, table = _plain(model), _table()

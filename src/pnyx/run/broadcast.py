@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
 from ..store import Database
 from ..store import runs as store
+from ..store.entries import PAGE
 
 __all__ = ["Broadcast", "TextWanted"]
 
@@ -78,11 +79,14 @@ class Broadcast:
         for queue in self._watchers:
             queue.put_nowait(event)
 
-    async def events(self, after: int = 0, tokens: TextWanted = False) -> AsyncGenerator[Event, None]:
+    async def events(
+        self, after: int = 0, tokens: TextWanted = False, prompts: bool = True
+    ) -> AsyncGenerator[Event, None]:
         """Yield events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
         tokens: also the text as it arrives, starting with the partial text of unfinished replies; "answer":
-        only that of the answer. Ends without a terminal event if the run cannot be written.
+        only that of the answer. prompts: False does not read those of stored calls. Ends without a terminal
+        event if the run cannot be written.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._watchers.add(queue)
@@ -94,10 +98,14 @@ class Broadcast:
                 queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
         try:
             finished: set[str] = set()
-            for event in await self.database.read(partial(store.log, run_id=self.run_id, after=after)):
-                after = event.seq or after
-                _track(finished, event)
-                yield event
+            page = partial(store.log, run_id=self.run_id, limit=PAGE, prompts=prompts)
+            while stored := await self.database.read(partial(page, after=after)):
+                for event in stored:
+                    after = event.seq or after
+                    _track(finished, event)
+                    yield event
+                if len(stored) < PAGE:
+                    break
             while (live := await queue.get()) is not None:
                 if isinstance(live, Token):
                     # A reply may have been stored while the log was read.

@@ -116,12 +116,14 @@ class RunHandle:
     def _failure(self) -> BaseException | None:
         return None if self._task is None or self._task.cancelled() else self._task.exception()
 
-    def events(self, after: int = 0, tokens: TextWanted = False) -> AsyncGenerator[Event, None]:
+    def events(
+        self, after: int = 0, tokens: TextWanted = False, prompts: bool = True
+    ) -> AsyncGenerator[Event, None]:
         """Yield events with a `seq` above `after`, until the terminal one; see `Broadcast.events`.
 
         If the run cannot be written there is no terminal event, and `result` raises why.
         """
-        return self.context.broadcast.events(after, tokens)
+        return self.context.broadcast.events(after, tokens, prompts)
 
     def stream_text(self, wanted: TextWanted = True) -> None:
         """Let providers stream their text from the next call on, or that of the answer alone."""

@@ -10,17 +10,19 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from enum import Enum, auto
 from functools import partial
 
+from ..config.server_settings import KeyLimits
 from ..core.decision import FINAL
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
 from ..store import leases
 from ..store import runs as store
 from ..store.queue import Job, Queue
 from ..store.queue_shares import Share
+from .key_limits import limits_of_keys
 from .lease import BEAT_S, LEASE_S, belongs_to_worker, host_of, is_waiting
 from .result import Result
 from .runner import Runner
@@ -75,8 +77,7 @@ class Worker:
         self._declined_checked_at = 0.0
         self._database_is_down = False
         self._grace_s = 0.0
-        keys = runner.settings.serve.keys.items()
-        self._shares = {name: Share(limits.priority, limits.runs_at_once) for name, limits in keys}
+        self._shares = _shares(runner.settings.serve.keys)
 
     async def work(self) -> None:
         """Perform runs until `stop`. Runs that are not finished then wait for another worker."""
@@ -285,6 +286,8 @@ class Worker:
 
     async def _sweep(self) -> None:
         """Create a job for every waiting run without one, and put back jobs that no process performs."""
+        limits = await self.runner.database.read(partial(limits_of_keys, settings=self.runner.settings))
+        self._shares = _shares(limits)
         async with self._fetching:
             await self.queue.put_back_strays(self._jobs.keys())
         rows = await self.runner.database.read(partial(leases.unattended, limit=SWEEP_LIMIT))
@@ -304,3 +307,8 @@ class Worker:
                 has_worker or (job_waits is None and now - self._jobless[row.id] >= SWEEP_S / 2)
             ):
                 await self.queue.defer(row.id, row.owner)
+
+
+def _shares(limits: Mapping[str, KeyLimits]) -> dict[str, Share]:
+    """What keys have of the workers. limits: name -> those of the key."""
+    return {name: Share(one.priority, one.runs_at_once) for name, one in limits.items()}

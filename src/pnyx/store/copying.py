@@ -20,12 +20,13 @@ from ..errors import PnyxError, StoreError, UsageError
 from . import search
 from .engine import Database
 from .prepared import driver_of
-from .schema import keys, metadata, rates, runs, shares, writers
+from .schema import key_uses, keys, metadata, rates, runs, shares, writers
 
 __all__ = ["backup", "damage", "keys_in", "restore"]
 
-TABLES = tuple(table for table in metadata.sorted_tables if table not in (rates, writers))
-"""The tables of a backup: all but the marks and turns of processes, which mean nothing in another one."""
+TABLES = tuple(table for table in metadata.sorted_tables if table not in (key_uses, rates, writers))
+"""The tables of a backup: all but the marks and turns of processes, which mean nothing in another one, and
+the log of keys."""
 BATCH_ROWS = 500
 """Rows in memory at a time."""
 SECRETS = (keys, shares)

@@ -17,7 +17,7 @@ from ..core.text import replace_invalid
 from .prepared import Prepared
 from .schema import run_costs
 
-__all__ = ["COUNTS", "TOKENS", "CallCosts", "add_costs", "call_costs"]
+__all__ = ["COUNTS", "TOKENS", "CallCosts", "add_costs", "call_costs", "costs_of"]
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 COUNTS = ("calls", *TOKENS, "cost_nusd", "unpriced")
@@ -73,6 +73,11 @@ def _counts(event: CallStarted | CallFinished | CallFailed) -> dict[str, int]:
     cost = event.cost_usd if isinstance(event, CallFinished) else event.charged_usd
     counts = {name: int(getattr(event, name)) for name in TOKENS}
     return counts | ({"unpriced": 1} if cost is None else {"cost_nusd": round(cost * NUSD)})
+
+
+def costs_of(connection: Connection, run_id: str) -> list[CallCosts]:
+    """Return the costs of the calls of one run, in no order."""
+    return [_costs(row) for row in connection.execute(select(run_costs).where(run_costs.c.run_id == run_id))]
 
 
 def call_costs(connection: Connection, since: str = "", owner: str | None = None) -> list[CallCosts]:

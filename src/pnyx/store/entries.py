@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -15,8 +15,10 @@ from .conversion import read_unpacked
 from .prepared import Prepared
 from .schema import events
 
-__all__ = ["add_events", "log"]
+__all__ = ["PAGE", "PROMPTS", "add_events", "log"]
 
+PAGE = 200
+"""Events that a follower reads at once: others may go on between two pages."""
 PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
 
@@ -39,13 +41,17 @@ def log(
     after: int = 0,
     limit: int | None = None,
     prompts: bool = True,
+    without: Collection[str] = (),
 ) -> list[Event]:
     """Return the stored events of a run with a `seq` greater than `after`, in order. Raises `Unreadable`.
 
-    limit: at most so many. prompts: False reads no long prompts; `prompt` and `system` are "" then.
+    limit: at most so many. without: types of events that are left out. prompts: False reads no long prompts;
+    `prompt` and `system` are "" then.
     """
     query = select(events.c.seq, events.c.body, events.c.packed)
     query = query.where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
+    if without:
+        query = query.where(events.c.type.not_in(without))
     stored = [(row, f"event {row.seq} of run {run_id}") for row in connection.execute(query.limit(limit))]
     packed = [(row.packed, what) for row, what in stored if row.packed is not None]
     found = iter(unpack(connection, packed, () if prompts else PROMPTS))

@@ -25,6 +25,7 @@ __all__ = [
     "estimates",
     "events",
     "holds",
+    "key_uses",
     "keys",
     "labels",
     "ledger",
@@ -37,7 +38,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0016"
+REVISION = "0017"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -196,8 +197,28 @@ keys = Table(
     Column("name", Text, primary_key=True),
     Column("hash", Text, nullable=False),
     Column("created_at", Text, nullable=False),
+    Column("expires_at", Text),
+    Column("limits", Text),
+    Column("old_hash", Text),
+    Column("old_until", Text),
 )
-"""The server's keys. name: the owner of the runs started with it. hash: SHA-256 of the key, in hex."""
+"""The server's keys; see `store.keys`. name: the owner of the runs started with it. hash: SHA-256 of the key,
+in hex."""
+
+key_uses = Table(
+    "key_uses",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("client", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("route", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("run_id", Text),
+    Column("requests", Integer, nullable=False),
+)
+"""What keys were used for, the newest; see `store.keys`. id: sorts by time."""
 
 shares = Table(
     "shares",

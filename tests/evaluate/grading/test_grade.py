@@ -193,10 +193,7 @@ async def test_a_letter_with_the_text_of_another_option_is_unread(answer: str) -
             (ON_WHICH_DAY, "10", answer)
             for answer in ("10th night", "Night 10", "the day after the 10th", "not the 10th", "Day 10 or 11")
         ),
-        *(
-            (ON_WHICH_DAY, "10", answer)
-            for answer in ("10th to 11th", "a tenth", "10th from the end", "Day 10.5")
-        ),
+        *((ON_WHICH_DAY, "10", answer) for answer in ("10th to 11th", "10th from the end", "Day 10.5")),
         (ON_WHICH_DAY, "20", "20th of 21"),
         *((IN_WHICH_PLACE, "5", answer) for answer in ("5th step", "fifth of six", "between 5th and 6th")),
         # Either the second one named, which is 1, or the number 2: ambiguous.

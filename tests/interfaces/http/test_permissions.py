@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pnyx.errors import ConfigError, Forbidden
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.permissions import Permissions
+from pnyx.run.key_limits import effective_limits
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from tests.interfaces.shell import pnyx, spawn
@@ -172,7 +173,7 @@ def test_a_panel_is_allowed_if_each_of_its_models_is(models: list[str] | None, p
     lab = {"lab": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     settings = open_settings({"providers": lab, "serve": {"keys": limits}})
     spec = resolve(RunRequest(question="Why?", protocol="single", models=panel), settings)
-    permissions = Permissions(settings, "ada")
+    permissions = Permissions(settings, "ada", effective_limits(settings, "ada"))
     allowed = models is None or all(
         any(
             pattern in (ref, "*", "lab:*") or (pattern == "lab:a*" and ref == "lab:alpha")
@@ -188,7 +189,7 @@ def test_a_panel_is_allowed_if_each_of_its_models_is(models: list[str] | None, p
     else:
         assert allowed
     # Limits of one key say nothing about another.
-    Permissions(settings, "bob").check(spec)
+    Permissions(settings, "bob", effective_limits(settings, "bob")).check(spec)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from pnyx.core.events import UnknownEvent, from_json
 from pnyx.errors import UsageError
 from pnyx.interfaces import shares as links
 from pnyx.interfaces.follow import wait_for_result
+from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.shares import SHARED
 from pnyx.interfaces.keys import hash_key
 from pnyx.interfaces.shares import DAY_S, LONGEST_S, new_token, shown
@@ -98,7 +99,8 @@ async def test_a_link_shows_its_run_without_prompts_files_and_other_runs(
         assert made["token"] not in seen
 
 
-async def test_a_token_opens_nothing_else(server: ServerHandle) -> None:
+async def test_a_token_opens_nothing_else(server: ServerHandle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_log, "FREE", 1000)  # so many wrong keys would be answered late
     shared, other = await ask(server), await ask(server)
     token = (await share(server, shared))["token"]
     paths = server.app.openapi()["paths"]

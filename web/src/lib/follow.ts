@@ -54,7 +54,7 @@ async function* events(
   let timer = setTimeout(() => silence.abort(), SILENCE_MS);
   try {
     const headers: Record<string, string> = seen ? { "Last-Event-ID": `${seen}` } : {};
-    const response = await api.fetch(`${api.path(id)}/events?tokens=true`, { headers, signal: either });
+    const response = await api.fetch(`${api.path(id)}/events?tokens=true&prompts=omit`, { headers, signal: either });
     if (!response.body) return;
     onOpen();
     const alive = (): void => {

@@ -17,6 +17,7 @@ from .maths.nodes import Apply, Based, Bindings, Number
 from .ordinals import read_ordinal
 from .ranges import read_range, read_ratio
 from .reading import MAX_CHARS, Answer, mathematical, normalise, read
+from .sentences import stated
 from .truths import read_truth
 from .units import NONE
 from .words import months
@@ -44,7 +45,11 @@ def same(a: str, b: str, question: str | None = None) -> bool:
     if a == b:
         return True
     hints = hints_of(question)
-    return _same(read(_without_label(a), hints), read(_without_label(b), hints), hints)
+    one, two = _without_label(a), _without_label(b)
+    if _same(read(one, hints), read(two, hints), hints):
+        return True
+    mine, theirs = (stated(one, question), stated(two, question)) if question else (None, None)
+    return bool(mine or theirs) and _same(read(mine or one, hints), read(theirs or two, hints), hints)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -102,9 +107,11 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return one.text == two.text or (hints.truth and _TRUTHS[one.text] == _TRUTHS[two.text])
     if (one.maths is not None or one.quantity) and (two.maths is not None or two.quantity):
         return _same_maths(one, two, hints)
+    if hints.printed and _differ_in_case(one, two):
+        return False
     if _bare(one) == _bare(two) or _label_matches(one, two) or _label_matches(two, one):
         return True
-    if (place := read_ordinal(one.written)) and (other := read_ordinal(two.written)):
+    if (place := _place(one)) and (other := _place(two)):
         # `19th` is `the 19th century`, and not `the 19th floor`.
         return place[0] == other[0] and (place[1] == other[1] or not (place[1] and other[1]))
     if _names_options(one, two, hints) or _names_options(two, one, hints):
@@ -112,6 +119,17 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     return one.kind == two.kind == "text" and (
         same_name(one.written, two.written) or _same_items(one, two, hints) or _same_range(one, two)
     )
+
+
+def _differ_in_case(one: Answer, two: Answer) -> bool:
+    mine, theirs = strip_edges(one.written), strip_edges(two.written)
+    return mine != theirs and mine.casefold() == theirs.casefold()
+
+
+def _place(answer: Answer) -> tuple[int, str] | None:
+    """The number and the noun of an ordinal. `a third` is a share and no place."""
+    is_share = answer.quantity and answer.quantity.value.denominator > 1
+    return None if is_share else read_ordinal(answer.written)
 
 
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}

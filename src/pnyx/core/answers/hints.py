@@ -28,6 +28,7 @@ class Hints:
     identifier or a version, where leading and trailing zeros count. options: its options in order, their
     letters first: `("A", "Paris")`. unit: the unit of measure that it asks for. ratio: it asks for a ratio,
     so that `3:2` equals `6:4`. day_first: its language writes the day before the month: `03/05/2024`.
+    printed: it asks what code prints, so that case counts.
     """
 
     language: str = ""
@@ -41,6 +42,7 @@ class Hints:
     unit: Unit = NONE
     ratio: bool = False
     day_first: bool = False
+    printed: bool = False
 
 
 NO_HINTS = Hints()
@@ -65,6 +67,7 @@ def hints_of(question: str | None) -> Hints:
         unit=question_unit(text) or NONE,
         ratio=bool(_RATIO.search(text)),
         day_first=language in table("dates")["day_first"],
+        printed=bool(_PRINTED.search(text)),
     )
 
 
@@ -85,6 +88,10 @@ _PROGRAM = regex(
 )
 
 
+_PRINTED = regex(
+    r"```|\b(?:prints?|printed|printf|println|stdout|console\.log"
+    r"|output of (?:this|the)(?: [^\W\d]+)? (?:code|program|script|snippet|function|command))\b"
+)
 _PERCENT = regex(
     r"\b(?:what|which|how many|in|as a|the|find|by what) (?:[^\W\d]+ ){0,2}?(?:percent|percentage)\b"
     r"|\bpercentage (?:of|change|increase|decrease)\b|\bper cent\b"

@@ -30,6 +30,9 @@ _COUNTED = regex(
 _ROMAN = regex(
     r"(?P<n>[IVX]{1,6})(?:e|º|-й|\.|th)?\s+(?P<noun>\S.*)|(?P<before>\S+(?: \S+)?)\s+(?P<late>[IVX]{1,6})"
 )
+_CENTURY = regex(
+    r"(?P<n>\d{1,2})\s+(?P<noun>[^\W\d]{2,})|(?P<before>[^\W\d]{2,}(?: [^\W\d]+)?)\s+(?P<late>\d{1,2})"
+)
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 _ENGLISH = {
     name: value
@@ -58,6 +61,10 @@ def read_ordinal(text: str) -> tuple[int, str] | None:
         if match := form.fullmatch(text):
             number = int(match["n"]) if match["n"].isdigit() else (read_numeral(match["n"]) or (0, 0))[0]
             return _counted(number, match["noun"])
+    if match := _CENTURY.fullmatch(text):
+        found = _counted(int(match["n"] or match["late"]), match["noun"] or match["before"])
+        if found and found[1] == "century":
+            return found
     if match := _ROMAN.fullmatch(text):
         # A Roman numeral is an ordinal beside its noun only: in `XIX century`, not in `Louis XIV`.
         found = _counted(_roman(match["n"] or match["late"]), match["noun"] or match["before"])
@@ -85,15 +92,38 @@ def _in_words(text: str) -> tuple[int, str] | None:
 
 def _number(words: list[str]) -> int:
     """The number of an ordinal in words; 0 if they are none."""
-    if len(words) == 1:
-        return _ENGLISH.get(words[0]) or _words().get(words[0], 0)
+    if len(words) == 1 and words[0] in _ENGLISH:
+        return _ENGLISH[words[0]]
     if (
         len(words) == 2
         and (tens := ENGLISH.get(words[0], 0)) >= 20
         and (ones := _ENGLISH.get(words[1], 0)) in range(1, 10)
     ):
         return tens + ones
-    return _words().get(" ".join(words), 0)
+    if len(words) == 2 and (numeral := read_numeral(words[0])) and numeral[0] in range(20, 100, 10):
+        ones = _words().get(words[1], 0)
+        if numeral[1] == len(words[0]) and ones in range(1, 10):
+            return numeral[0] + ones
+    name = " ".join(words)
+    return _words().get(name) or _from_cardinal(name)
+
+
+def _from_cardinal(name: str) -> int:
+    """The number of an ordinal that is made of a cardinal by a rule: `achtzehnte`, `dix-huitième`; else 0."""
+    for ending, instead in _endings():
+        if name.endswith(ending) and len(name) > len(ending) + 2:
+            cardinal = name[: -len(ending)] + instead
+            for spelled in (cardinal, cardinal.replace(" ", "-")):
+                numeral = read_numeral(spelled)
+                # Below, languages have words of their own.
+                if numeral and numeral[1] == len(spelled) and numeral[0] > 10:
+                    return numeral[0]
+    return 0
+
+
+@cache
+def _endings() -> list[tuple[str, str]]:
+    return [(ending, instead) for ending, instead in table("ordinals")["from_cardinals"]]
 
 
 def _roman(numeral: str) -> int:

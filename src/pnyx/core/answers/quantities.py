@@ -153,6 +153,7 @@ _PARTS = {
     for name in names.split()
 }  # fmt: skip
 _PART = regex(rf"[ -]({'|'.join(_PARTS)})\b", re.IGNORECASE)
+_ARTICLE = regex(r"an?(?= )", re.IGNORECASE)
 _AND_A_HALF = regex(r"\s+and\s+(?:a|one)[ -]half\b", re.IGNORECASE)
 
 
@@ -299,9 +300,10 @@ def _spelled(text: str) -> tuple[Fraction, str] | None:
         end, before = word.end(), name
     if before == "and":
         end -= len(" and")
-    if not end:
-        return None
-    return _parts(Fraction(total + (group or 0)), text[end:])
+    if end:
+        return _parts(Fraction(total + (group or 0)), text[end:])
+    part = _PART.fullmatch(text, len(article[0])) if (article := _ARTICLE.match(text)) else None
+    return (_PARTS[part[1].lower()], "") if part else None
 
 
 def _extends(group: int, value: int) -> bool:

@@ -15,7 +15,7 @@ from .dates import read_date, read_time
 from .folding import fold_words, is_formula, strip_edges
 from .hints import NO_HINTS, Hints, hints_of
 from .literals import Code, read_literal, unfenced
-from .maths import Value, read_maths, same_value
+from .maths import Value, estimate, read_maths, same_value
 from .maths.nodes import Bindings, Number
 from .maths.notation import fractions_of_repeating
 from .maths.text import text_of
@@ -131,11 +131,31 @@ def _read(value: str, notation: _Notation) -> Answer:
     body = digits_in_ascii(body)
     if (fraction := fractions_of_repeating(body)) != body:
         value = body = fraction
+    if (exact := _approximated(body, notation)) is not None:
+        return exact
     if (found := split_name(body)) and (named := _named(body, *found, notation)):
         return named
     if (bound := split_bound(body)) and (bounded := _bounded(body, *bound, notation)):
         return bounded
     return _plain_answer(value, body, notation)
+
+
+def _approximated(body: str, notation: _Notation) -> Answer | None:
+    """The exact value of `1/3 ≈ 0.333`, if the decimal is that value rounded."""
+    exact, sign, rounded = _ABOUT.sub("≈", body).partition("≈")
+    if not sign or "≈" in rounded:
+        return None
+    number, decimal = estimate(exact), _read(rounded.strip(), notation).quantity
+    places = _PLACES.search(rounded)
+    if number is None or decimal is None or places is None or decimal.unit is not NONE:
+        return None
+    if abs(number - float(decimal.value)) > 0.51 * 10.0 ** -len(places[1]):
+        return None
+    return replace(_read(exact.strip(), notation), written=body, exact=body)
+
+
+_ABOUT = regex(r"\\approx(?![A-Za-z])")
+_PLACES = regex(r"[.,](\d{1,15})\s*$")
 
 
 def _bounded(body: str, sign: str, rest: str, notation: _Notation) -> Answer | None:

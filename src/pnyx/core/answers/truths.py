@@ -24,8 +24,22 @@ def _explained() -> re.Pattern[str]:
 
 
 @cache
+def _condition() -> re.Pattern[str]:
+    """The beginning of a condition: `yes, if it rains` is not the same as `yes, if it snows`."""
+    words = sorted(table("truths")["conditions"], key=len, reverse=True)
+    return re.compile(
+        "|".join(re.escape(word) + (r"\b" if word[-1] < _UNSPACED else "") for word in words), 2
+    )
+
+
+_UNSPACED = "\u0e00"
+"""From Thai on, scripts that put no spaces between words."""
+
+
+@cache
 def _words() -> dict[str, str]:
-    return {word: truth for truth, words in table("truths").items() for word in words}
+    truths = table("truths")
+    return {word: truth for truth in ("yes", "no", "true", "false") for word in truths[truth]}
 
 
 def read_truth(text: str) -> str | None:
@@ -36,7 +50,7 @@ def read_truth(text: str) -> str | None:
     if not any(mark in text for mark in _MARKS):
         return None
     match = _explained().match(text)
-    if match is None or _AND_OR.match(text, match.end()):
+    if match is None or _AND_OR.match(text, match.end()) or _condition().match(text, match.end()):
         return None
     truth = _words()[match[1].casefold()]
     # `yes, that is right` is one answer; `yes, no` and `true, true` are lists.

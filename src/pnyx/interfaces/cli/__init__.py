@@ -72,6 +72,7 @@ COMMANDS = {
         "trust": ("setup", "trust the pnyx.toml of this folder"),
         "doctor": ("setup", "check the setup and print a fix for each problem"),
         "completion": ("completion", "print the completion script of a shell"),
+        "prune": ("prune", "delete old runs, and give their space back"),
         "backup": ("backup", "write the whole database to one file"),
         "restore": ("backup", "load a backup into an empty database"),
     },

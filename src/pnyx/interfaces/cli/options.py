@@ -7,11 +7,12 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from ...core.durations import UNITS
 from ...core.models import MOST
 from ...run.request import OPTIONS, Kind, RequestOption, RunRequest
 from .terminal.output import streams
@@ -70,15 +71,14 @@ class _Duration(click.ParamType[float]):
     """A number of seconds, minutes, hours, days or weeks, such as 7d; in seconds."""
 
     name = "duration"
-    _SECONDS: ClassVar = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
         number, unit = str(value)[:-1], str(value)[-1:]
-        if unit not in self._SECONDS:
+        if unit not in UNITS:
             self.fail(f"{value!r} has no unit; write a number with s, m, h, d or w, such as 7d", param, ctx)
-        return float(AMOUNT.convert(number, param, ctx)) * self._SECONDS[unit]
+        return float(AMOUNT.convert(number, param, ctx)) * UNITS[unit]
 
 
 class _JsonFile(click.ParamType[dict[str, Any]]):

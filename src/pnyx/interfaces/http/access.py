@@ -18,6 +18,7 @@ from ...core.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError
 from ..shares import Share
 from .errors import error_response, refusal
+from .key_log import WrongKeys
 from .usage import KeyUsage
 
 __all__ = ["HEALTH", "Access", "BodyError", "Message", "Owner", "Receive", "Send", "origin_pattern"]
@@ -68,7 +69,7 @@ class Access:
         local: Set[str] = frozenset(),
     ) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
-        self._limits, self._usage = limits, KeyUsage(most_open)
+        self._limits, self._usage, self._wrong_keys = limits, KeyUsage(most_open), WrongKeys()
         self._shared, self._share, self._local = shared, share, local
         self._origins = origin_pattern(settings.origins)
         self._most = int(settings.body_mb * 1_000_000)
@@ -131,9 +132,20 @@ class Access:
         ):
             owner = await self._known_owner(headers)
             if owner is None:
-                return _unauthorized("a key is required: Authorization: Bearer KEY")
+                return await self._no_owner(scope, headers)
             scope.setdefault("state", {})["owner"] = owner
         return _body_refusal(headers, self._most)
+
+    async def _no_owner(self, scope: Message, headers: _Headers) -> Any:
+        """Return the response to a request without a valid key; that to one of many wrong keys comes late."""
+        if headers.many("authorization") or headers.many("x-api-key"):
+            scope.setdefault("state", {})["wrong_key"] = True
+            delay_s = self._wrong_keys.count((scope.get("client") or ("",))[0])
+            if delay_s is None:
+                return refusal(429, "too many wrong keys from this address; try again later", CLOSE)
+            if delay_s:
+                await self._wrong_keys.wait(delay_s)
+        return _unauthorized("a key is required: Authorization: Bearer KEY")
 
     async def _key_valid(self, scope: Message) -> bool:
         """Whether the key of the request still has the same owner, or its link still opens the same run."""

@@ -14,20 +14,23 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 
 from ..._version import __version__
 from ...errors import PnyxError, StoreError
 from ..json_body import explain, explain_json
+from ..keys import Keys
 from ..service import RunService
 from ..shares import Shares
-from .access import HEALTH, Access, Owner, origin_pattern
+from .access import HEALTH, Access, origin_pattern
 from .apis import chat, messages, models, responses
 from .apis.conversation import RefusedError
 from .apis.retries import Retries
 from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
+from .key_log import KeyLog
 from .listening import most_connections
 from .listing import ROUTER as LISTING
 from .mcp import McpEndpoint
@@ -43,6 +46,8 @@ from .state import service_of
 
 __all__ = ["open_app"]
 
+COMPRESSED_BYTES = 4096
+"""Bytes from which a response is compressed."""
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
@@ -56,10 +61,10 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 @asynccontextmanager
-async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
+async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     """Open the server as an ASGI app on `service`, which the caller closes. On exit, MCP sessions end.
 
-    owner: returns the owner of a key.
+    keys: those that it accepts.
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
@@ -79,19 +84,24 @@ async def open_app(service: RunService, owner: Owner) -> AsyncIterator[Shapes]:
     app.add_exception_handler(PnyxError, _error)
     app.add_exception_handler(Exception, _error)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    async with McpEndpoint.open(service) as mcp:
+    service.stored_limits = keys.limits
+    async with McpEndpoint.open(service) as mcp, KeyLog.open(service) as log:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
         serve, public, local = service.settings.serve, {HEALTH, *page}, set[str]()
         if service.settings.telemetry.prometheus:
             (public if service.settings.telemetry.open_metrics else local).add(METRICS)
         most_open = max(1, most_connections(serve.connections) // 2)
         limits, open_share = service.key_limits, Shares(service).open
-        access = Access(app, serve, owner, public, limits, most_open, SHARED, open_share, local)
-        yield Shapes(Observed(_shared(access, serve.origins), service), app)
+        access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share, local)
+        yield Shapes(Observed(_shared(access, serve.origins), service, log), app)
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:
-    """The app with the headers by which browsers let pages of other origins read its responses."""
+    """The app with the headers by which browsers let pages of other origins read its responses.
+
+    Large responses are compressed for clients that accept it, except for streams, whose events would wait.
+    """
+    app = GZipMiddleware(app, minimum_size=COMPRESSED_BYTES, compresslevel=4)
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern

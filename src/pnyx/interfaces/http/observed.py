@@ -7,6 +7,7 @@ import time
 from ...run.observer import ORIGIN, Origin, TraceContext
 from ..service import RunService
 from .access import App, Message, Receive, Send
+from .key_log import KeyLog
 
 __all__ = ["Observed"]
 
@@ -16,12 +17,13 @@ UNMATCHED = "unmatched"
 
 class Observed:
     """ASGI middleware that says which request a run comes from, and tells `RunService.telemetry` of each.
+    log: of what keys are used for.
 
     Needs the id of the request in `scope["state"]`. A request is over when its response is.
     """
 
-    def __init__(self, app: App, service: RunService) -> None:
-        self.inner, self._service = app, service
+    def __init__(self, app: App, service: RunService, log: KeyLog) -> None:
+        self.inner, self._service, self._log = app, service, log
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -32,26 +34,33 @@ class Observed:
         context = TraceContext.parse(headers.get(b"traceparent", b"").decode("latin-1"))
         origin = scope["state"]["origin"] = Origin(request_id, context)
         token = ORIGIN.set(origin)
-        started, status = time.monotonic(), 0
+        started, status, run_id = time.monotonic(), 0, None
 
         async def observed(message: Message) -> None:
-            nonlocal status
+            nonlocal status, run_id
             if message["type"] == "http.response.start":
                 status = message["status"]
+                run = next((value for name, value in message["headers"] if name.lower() == b"x-run-id"), None)
+                run_id = None if run is None else run.decode("latin-1")
             await send(message)
 
         try:
             await self.inner(scope, receive, observed)
         finally:
             ORIGIN.reset(token)
+            state, route = scope["state"], _route(scope)
+            name = "" if state.get("wrong_key") else state.get("owner")
+            if name is not None:
+                client = (scope.get("client") or ("",))[0]
+                self._log.note(name, client, scope["method"], route, status, run_id)
             if (telemetry := self._service.telemetry) is not None:
                 telemetry.request_served(
                     method=scope["method"],
-                    route=_route(scope),
+                    route=route,
                     status=status,
                     seconds=time.monotonic() - started,
                     request_id=request_id,
-                    owner=scope["state"].get("owner"),
+                    owner=state.get("owner"),
                 )
 
 

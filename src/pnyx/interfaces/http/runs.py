@@ -21,7 +21,7 @@ from ..views.overview import overview
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
-from .streaming import run_events
+from .streaming import page_of_events, run_events
 
 __all__ = ["ROUTER"]
 
@@ -92,7 +92,7 @@ async def list_runs(
 @ROUTER.get("/{run_id}", response_model=StoredRun)
 async def read(request: Request, run_id: str) -> Response:
     """Return the state of a run. `run_id` can be any unique prefix of its id."""
-    record = await service_of(request).read(run_id, owner_of(request))
+    record = await service_of(request).state(run_id, owner_of(request))
     return Exact(record.labelled)
 
 
@@ -114,7 +114,7 @@ async def delete(request: Request, run_id: str) -> Response:
 async def read_overview(request: Request, run_id: str) -> Response:
     """Return the debate at a glance: votes with their ballots, changes of mind, positions, costs."""
     service = service_of(request)
-    record = await service.read(run_id, owner_of(request))
+    record = await service.read(run_id, owner_of(request), prompts=False)
     return Exact(redact_json(overview(record.events), service.redact))
 
 
@@ -123,18 +123,32 @@ async def events(
     request: Request,
     run_id: str,
     after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
+    limit: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    prompts: Literal["include", "omit"] = "include",
     tokens: bool = False,
     on_disconnect: Literal["continue", "cancel"] = "continue",
     last_event_id: Annotated[int, Header(ge=0, le=MOST_SEQ)] = 0,
 ) -> Response:
     """Stream the events of a run whose `seq` is above `after` and `Last-Event-ID`.
 
-    tokens: also the text of replies, as it arrives.
+    limit: at most so many of the stored events, without waiting for more. If there are more, the header
+    `Link` has the address of the next page (`<…>; rel="next"`). prompts: "omit" leaves those of calls empty,
+    which may be most of a run. tokens: also the text of replies, as it arrives.
     """
     service = service_of(request)
     row = await service.find(run_id, owner_of(request))
-    seen = max(after, last_event_id)
-    return run_events(service, row.id, after=seen, tokens=tokens, cancel=on_disconnect == "cancel")
+    seen, whole = max(after, last_event_id), prompts == "include"
+    if limit is None:
+        cancel = on_disconnect == "cancel"
+        return run_events(service, row.id, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
+    page = await service.page(row.id, seen, limit + 1, prompts=whole)
+    following = None
+    if len(page) > limit:
+        page.pop()
+        url = request.url.include_query_params(after=page[-1].seq)
+        following = f"{url.path}?{url.query}"
+    accepts = "gzip" in request.headers.get("accept-encoding", "")
+    return await page_of_events(row.id, page, whole, following, accepts)
 
 
 @ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=FINISHED)
@@ -200,6 +214,6 @@ async def _reply(request: Request, service: RunService, run_id: str, wait: Wait)
     if wait.wait:
         result = await wait_unless_disconnected(service, run_id, wait_for_disconnect(request), cancel=cancel)
         return Response(status_code=CLIENT_LEFT) if result is None else Exact(result.to_json(), 200, headers)
-    record = await service.read(run_id)
+    record = await service.state(run_id)
     finished = record.result.status in FINAL
     return Exact(record.document, 200 if finished else 202, headers)

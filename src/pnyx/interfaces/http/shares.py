@@ -79,7 +79,7 @@ async def revoke_share(request: Request, run_id: str, share_id: str) -> Response
 async def read_shared(request: Request) -> Response:
     """Return the run of a link: its result, its protocol, and until when the link is valid."""
     service, share = service_of(request), share_of(request)
-    record = await service.read(share.run_id)
+    record = await service.state(share.run_id)
     try:
         protocol: dict[str, Any] | None = describe_protocol(protocols.get(record.row.protocol))
     except NotFound:
@@ -92,7 +92,7 @@ async def read_shared(request: Request) -> Response:
 async def read_shared_overview(request: Request) -> Response:
     """Return the debate of a shared run at a glance."""
     service = service_of(request)
-    record = await service.read(share_of(request).run_id)
+    record = await service.read(share_of(request).run_id, prompts=False)
     return Exact(redact_json(overview(record.events), service.redact), headers=PRIVATE)
 
 
@@ -108,7 +108,7 @@ async def read_shared_events(
 
     async def messages() -> AsyncIterator[ServerSentEvent]:
         seen = max(after, last_event_id)
-        async with aclosing(watch(service, run_id, after=seen, tokens=tokens)) as events:
+        async with aclosing(watch(service, run_id, after=seen, tokens=tokens, prompts=False)) as events:
             async for event in events:
                 if (document := shown(event)) is not None:
                     number = None if event.seq is None or isinstance(event, Token) else str(event.seq)

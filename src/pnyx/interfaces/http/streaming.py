@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
 
-from ...core.events import Token, event_type, to_json
+from ...core.events import Event, Token, event_type, to_json
+from ...store.entries import PROMPTS
 from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
 
-__all__ = ["error_messages", "event_source", "run_events", "run_headers"]
+__all__ = ["error_messages", "event_source", "page_of_events", "run_events", "run_headers"]
 
+GZIP_LEVEL = 4
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
 
@@ -25,21 +30,57 @@ def run_headers(run_id: str) -> dict[str, str]:
 
 
 def run_events(
-    service: RunService, run_id: str, *, after: int = 0, tokens: bool = False, cancel: bool = False
+    service: RunService,
+    run_id: str,
+    *,
+    after: int = 0,
+    tokens: bool = False,
+    prompts: bool = True,
+    cancel: bool = False,
 ) -> EventSourceResponse:
     """Return a run's events as a response: `id` is the `seq`, `event` the type.
 
-    If the run cannot be followed to its end, the last event is `error`, with the API's error object. cancel:
-    as for `watch`.
+    If the run cannot be followed to its end, the last event is `error`, with the API's error object. prompts,
+    cancel: as for `watch`.
     """
 
     async def messages() -> AsyncIterator[ServerSentEvent]:
-        async with aclosing(watch(service, run_id, after=after, tokens=tokens, cancel=cancel)) as events:
+        watched = watch(service, run_id, after=after, tokens=tokens, prompts=prompts, cancel=cancel)
+        async with aclosing(watched) as events:
             async for event in events:
-                number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
-                yield ServerSentEvent(json.dumps(to_json(event)), event=event_type(event), id=number)
+                yield _message(event, prompts)
 
     return event_source(service, messages(), run_id, error_messages)
+
+
+async def page_of_events(
+    run_id: str, page: Sequence[Event], prompts: bool, following: str | None, compressed: bool
+) -> Response:
+    """Return stored events as a response that ends after them. following: the address of the next page.
+
+    compressed: with gzip. The middleware leaves streams of events alone, since live ones must not wait.
+    """
+
+    def encode() -> bytes:
+        body = b"".join(ServerSentEvent.encode(_message(event, prompts)) for event in page)
+        return gzip.compress(body, GZIP_LEVEL) if compressed else body
+
+    headers = {**run_headers(run_id), "Vary": "Accept-Encoding"}
+    if following is not None:
+        headers["Link"] = f'<{following}>; rel="next"'
+    if compressed:
+        headers["Content-Encoding"] = "gzip"
+    # Many events take a while to write and to compress.
+    body = await asyncio.to_thread(encode)
+    return Response(body, headers=headers, media_type="text/event-stream")
+
+
+def _message(event: Event, prompts: bool) -> ServerSentEvent:
+    document = to_json(event)
+    if not prompts:
+        document |= {name: "" for name in PROMPTS if name in document}
+    number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
+    return ServerSentEvent(json.dumps(document), event=event_type(event), id=number)
 
 
 def error_messages(response: Exact) -> Sequence[ServerSentEvent]:

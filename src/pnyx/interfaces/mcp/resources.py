@@ -169,7 +169,7 @@ async def _changes(service: RunService, run_id: str, seen: int) -> AsyncGenerato
     """Yield when something in a run that people see has changed, until it is over."""
     try:
         while not service.draining:
-            async with aclosing(follow(service, run_id, seen)) as events:
+            async with aclosing(follow(service, run_id, seen, prompts=False)) as events:
                 async for event in events:
                     seen = event.seq or seen
                     if isinstance(event, PhaseEntered | CallFinished | RunFinished):

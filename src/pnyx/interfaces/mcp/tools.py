@@ -132,7 +132,7 @@ class Caller:
             past = replace(record, events=tuple(one for one in record.events if (one.seq or 0) <= seen))
             report = self._told = Report.of(self.peer, past, self.service.redact)
             await report.begin()
-        async with aclosing(follow(self.service, run_id, seen)) as events:
+        async with aclosing(follow(self.service, run_id, seen, prompts=False)) as events:
             async for event in events:
                 await report.add(event)
 

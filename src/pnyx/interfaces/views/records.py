@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -16,6 +16,7 @@ from ...run.lease import is_held, is_waiting
 from ...run.result import Result, Summary
 from ...run.run_rows import prior_elapsed_s
 from ...store import runs as store
+from ...store.costs import TOKENS, costs_of
 from ...store.labels import NO_LABELS, Labels, read_labels
 from ...store.search import search
 
@@ -24,11 +25,14 @@ __all__ = [
     "SearchResults",
     "read_run",
     "read_runs",
+    "read_state",
     "read_summary",
     "read_turns",
     "search_runs",
 ]
 
+LONG = 500
+"""Events from which the result of a run that is not over does not follow from all of them."""
 STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
     "waiting": (("running", None),),
     "running": (("running", True),),
@@ -90,14 +94,21 @@ class SearchResults:
         ]
 
 
-def read_run(connection: Connection, prefix: str, owner: str | None = None) -> Record:
+def read_run(connection: Connection, prefix: str, owner: str | None = None, prompts: bool = True) -> Record:
     """The run whose id starts with `prefix`, with all its events. owner: the owner it must have.
 
-    Raises `NotFound`, `Unreadable`.
+    prompts: False leaves those out, which most readers do not need, and which may be most of a run. Raises
+    `NotFound`, `Unreadable`.
     """
     row = store.find(connection, prefix, owner).check()
-    events = tuple(store.log(connection, row.id))
+    events = tuple(store.log(connection, row.id, prompts=prompts))
     return Record(row, _result(row, events), events, _labels(connection, [row])[0])
+
+
+def read_state(connection: Connection, prefix: str, owner: str | None = None) -> Record:
+    """The same without its events. Raises `NotFound`, `Unreadable`."""
+    row = store.find(connection, prefix, owner).check()
+    return Record(row, _result_of(connection, row), (), _labels(connection, [row])[0])
 
 
 def read_summary(connection: Connection, prefix: str, owner: str | None = None) -> Record:
@@ -173,11 +184,20 @@ def search_runs(
     )
 
 
+def _result_of(connection: Connection, row: store.RunRow) -> Result:
+    """The result of a run; that of one under way follows from its events."""
+    if _settled(row):
+        return _result(row)
+    if row.seq > LONG:
+        return _outlined(connection, row)
+    return _result(row, store.log(connection, row.id, prompts=False))
+
+
 def _listed(connection: Connection, row: store.RunRow) -> Result:
     """The result of a run in a list. For a run that cannot be read: the data of its row, and the reason."""
     try:
         row.check()
-        return _result(row, () if _settled(row) else store.log(connection, row.id))
+        return _result_of(connection, row)
     except Unreadable as exc:
         return Result(
             run_id=row.id,
@@ -192,6 +212,22 @@ def _listed(connection: Connection, row: store.RunRow) -> Result:
         )
 
 
+def _outlined(connection: Connection, row: store.RunRow) -> Result:
+    """The result of a long run that is not over, without reading its calls, of which it may have thousands.
+
+    A seat that only abstained is not in `dropped`.
+    """
+    first = store.log(connection, row.id, limit=1)
+    others = store.log(connection, row.id, 1, without=("call_started", "call_finished"))
+    last = store.log(connection, row.id, row.seq - 1, prompts=False)
+    result = _result(row, [*first, *others])
+    spent = costs_of(connection, row.id)
+    usage = {name: sum(getattr(one, name) for one in spent) for name in ("calls", *TOKENS)}
+    known = None if any(one.unpriced for one in spent) else round(sum(one.cost_usd for one in spent), 9)
+    elapsed_s = prior_elapsed_s(row, [*first, *last])
+    return replace(result, usage={**usage, "cost_usd": known}, elapsed_s=elapsed_s)
+
+
 def _status(row: store.RunRow) -> str:
     return row.status if _settled(row) else _state(row)[0]
 
@@ -200,7 +236,7 @@ def _settled(row: store.RunRow) -> bool:
     return row.result is not None and row.status == row.result.get("status")
 
 
-def _result(row: store.RunRow, events: Sequence[Event]) -> Result:
+def _result(row: store.RunRow, events: Sequence[Event] = ()) -> Result:
     if row.result is not None and _settled(row):
         return Result.from_json(row.result)
     summary = Summary()

@@ -5,11 +5,17 @@ Those of values:
 - `calendar.json`: names of months and weekdays and the marks of numbers, made from CLDR by
   `python -m tests.core.answers.calendar_table`. `dates.json`: words around days, months, years and hours, and
   the languages all of whose countries write the day before the month.
-- `truths.json`: yes, no, true and false. `numbers.json`: 0 to 100, without words that mean
-  something else in English. `ordinals.json`: first to tenth or more, and nouns that an ordinal counts.
+- `truths.json`: yes, no, true and false, and how `conditions` begin. `numbers.json`: 0 to 100, without
+  words that mean something else in English. `ordinals.json`: first to tenth or more, nouns that an ordinal
+  counts, and `from_cardinals`: endings and what replaces them in the cardinal.
   `bounds.json`: words before and after a number that make it a bound. `scales.json`: what multiplies a
   number, as its power of ten: `apart` from it, or `joined` to it. `unit_names.json`: names of units of
   measure other than English ones. `accents.json`: words that only accents tell from other words.
+
+- `copulas.json`: words of sentences that state an answer, besides the verbs of `answers.json`. `more`: verbs
+  by language. `unspaced`: between a subject and what it is, in scripts without spaces, and `subjects` that
+  stand for what was asked. `last`: verbs at the end. `endings`: of a statement. `pronouns`, `articles`: words
+  that any subject may have. `joined`: short forms and what they are short for.
 
 Those of replies:
 

@@ -142,7 +142,7 @@ def clip_end(line: str, width: int | None) -> str:
 
 def status(run_id: str, as_json: bool) -> int:
     output = streams()
-    record = with_records(open_settings(), lambda stored: stored.read(run_id))
+    record = with_records(open_settings(), lambda stored: stored.state(run_id))
     document = record.document
     if as_json:
         output.json(record.printed)
@@ -155,7 +155,7 @@ def status(run_id: str, as_json: bool) -> int:
 
 def show(run_id: str, verbose: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
-    record = with_records(open_settings(), lambda stored: stored.read(run_id))
+    record = with_records(open_settings(), lambda stored: stored.read(run_id, prompts=as_json))
     if as_json:
         document = whole(record)
         output.json(record.printed | {"events": document["events"]})

@@ -9,20 +9,22 @@ import signal
 import socket
 from functools import partial
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from ....config.schema import Settings
-from ....errors import ConfigError, UsageError
+from ....errors import ConfigError
 from ...http.app import open_app
 from ...http.listening import listen, server_config
-from ...keys import Keys, check_name, hash_key, new_key
+from ...keys import Keys, new_key
 from ...open_settings import open_settings
 from ...permissions import limits_without_key
+from ...retention import retention
 from ...service import DRAIN_S, RunService
-from ..records import with_records
 from ..terminal.log_output import Messages, run_logged
-from ..terminal.output import Output, streams
+from ..terminal.output import streams
+from .server_keys import KeyCommand
 
 __all__ = ["serve"]
 
@@ -31,60 +33,43 @@ def serve(
     host: str | None,
     port: int | None,
     queue: bool | None,
-    key_for: str | None,
-    revoke_key: str | None,
-    list_keys: bool,
     log_format: str | None,
     quiet: bool,
+    **keys: Any,
 ) -> int:
     output = streams(quiet=quiet)
     overrides = {"host": host, "port": port, "queue": queue}
     settings = open_settings({"serve": overrides, "telemetry": {"log_format": log_format}})
-    if sum((key_for is not None, revoke_key is not None, list_keys)) > 1:
-        raise UsageError("--new-key, --revoke-key and --keys exclude each other; use one of them")
-    if key_for is not None:
-        return _make_key(output, settings, key_for)
-    if revoke_key is not None:
-        with_records(settings, lambda stored: stored.remove_key(revoke_key))
-        output.note(f"revoked {revoke_key}'s API key")
-        return 0
-    if list_keys:
-        output.out.lines(list(with_records(settings, lambda stored: stored.key_hashes())))
-        return 0
+    command = KeyCommand(**keys)
+    if command.is_given:
+        return command.run(output, settings)
     return run_logged(output, settings, partial(_serve, settings))
-
-
-def _make_key(output: Output, settings: Settings, name: str) -> int:
-    check_name(name)
-    key = new_key()
-    with_records(settings, lambda stored: stored.add_key(name, hash_key(key)), create=True)
-    output.out.line(key)
-    output.note(
-        f"this is {name}'s API key. Copy it now: only its hash is stored, so it cannot be shown again"
-    )
-    return 0
 
 
 async def _serve(settings: Settings, output: Messages) -> int:
     # uvicorn would print exceptions with the secrets in them; our messages mask them.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     queued = settings.serve.queue
-    async with RunService.open(settings, queued=queued, log=output.log) as service:
+    async with (
+        RunService.open(settings, queued=queued, log=output.log) as service,
+        retention(service, settings.storage, output.note, output.error),
+    ):
         # A log is kept, and read by many: no key is in it.
-        keyless = not await service.key_hashes()
+        names = [key.name for key in await service.stored_keys()]
+        keyless = not names
         temporary_key = new_key() if keyless and output.log is None else None
         if keyless and not _loopback(settings.serve.host):
             raise ConfigError(
                 f"{settings.serve.host} can be reached from other machines, so create an API key first: "
                 "pnyx serve --new-key NAME"
             )
-        for name in limits_without_key(settings, await service.key_hashes()):
+        for name in limits_without_key(settings, names):
             output.error(
                 f"[serve.keys.{name}] limits no key yet; create it with: pnyx serve --new-key {name}"
             )
         keys = Keys(service, temporary_key)
         with listen(settings) as listener:
-            async with open_app(service, keys.owner) as app:
+            async with open_app(service, keys) as app:
                 address, port = listener.getsockname()[:2]
                 url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
                 output.note(f"listening on {url} · API reference: {url}/openapi.json")

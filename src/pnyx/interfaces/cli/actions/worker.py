@@ -11,6 +11,7 @@ from ....errors import UsageError
 from ....store.runs import RunRow
 from ...open_settings import open_settings
 from ...render.terminal import columns
+from ...retention import retention
 from ...service import DRAIN_S, RunService
 from ...views.queue import QueueState
 from ...worker_metrics import open_worker_metrics
@@ -33,6 +34,7 @@ def work(concurrency: int | None, log_format: str | None, quiet: bool) -> int:
 async def _work(settings: Settings, output: Messages) -> int:
     async with (
         RunService.open(settings, queued=True, worker=True, log=output.log) as service,
+        retention(service, settings.storage, output.note, output.problem),
         open_worker_metrics(service) as metrics,
     ):
         worker = service.worker(output.note, output.problem)

@@ -21,9 +21,35 @@ __all__ = ["serve"]
 @click.option(
     "--queue", is_flag=True, default=None, help="Queue runs for `pnyx worker`; requires PostgreSQL."
 )
-@click.option("--new-key", "key_for", metavar="NAME", help="Create an API key for NAME, print it and exit.")
+@click.option("--new-key", metavar="NAME", help="Create an API key for NAME, print it and exit.")
+@click.option("--change-key", metavar="NAME", help="Change --limit or --expires of NAME's API key and exit.")
+@click.option("--rotate-key", metavar="NAME", help="Replace NAME's API key, print the new one and exit.")
 @click.option("--revoke-key", metavar="NAME", help="Revoke NAME's API key and exit.")
-@click.option("--keys", "list_keys", is_flag=True, help="List the names that have API keys and exit.")
+@click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="With --new-key or --change-key: a limit of the key, such as runs_at_once=4; `none` removes it.",
+)
+@click.option(
+    "--expires",
+    metavar="WHEN",
+    help="With --new-key or --change-key: when the key ends: 30d, 2027-01-31, now or never.",
+)
+@click.option(
+    "--keep-old",
+    metavar="DURATION",
+    help="With --rotate-key: how long the old key stays valid, such as 1h. Default: it ends at once.",
+)
+@click.option(
+    "--keys",
+    "show_keys",
+    is_flag=False,
+    flag_value="list",
+    type=click.Choice(["list", "audit"]),
+    help="List the API keys with their limits, or print what keys were used for (audit), and exit.",
+)
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),

@@ -246,7 +246,7 @@ class Exchange:
     async def _steps(self, run_id: str) -> AsyncGenerator[Step | Delta | Answer, None]:
         view, deltas = Transcript(), Deltas(self.conversation, self.request.app.state.rewriters)
         last: RunFinished | None = None
-        watched = watch(self.service, run_id, tokens=self._text_wanted, **self._leaving)
+        watched = watch(self.service, run_id, tokens=self._text_wanted, prompts=False, **self._leaving)
         async with aclosing(watched) as events:
             async for event in events:
                 if piece := deltas.add(event):

@@ -1,0 +1,96 @@
+"""The action of `pnyx prune`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ....config.schema import KEEP, Settings
+from ....core.durations import parse_duration
+from ....errors import UsageError
+from ....store.pruning import Prunable, Rule
+from ... import retention
+from ...open_settings import open_settings
+from ...run_records import RunRecords
+from ...views.transcript import quantity
+from ..records import require_database, with_records
+from ..terminal.output import Output, streams
+
+__all__ = ["prune"]
+
+
+def prune(older_than: str | None, keep: str | None, dry_run: bool, yes: bool, as_json: bool) -> int:
+    output, settings = streams(), open_settings()
+    require_database(settings)
+    rule = _rule(settings, older_than, keep)
+    found = with_records(settings, lambda stored: stored.prunable(rule))
+    if not (as_json or (found.runs and not dry_run)):
+        output.out.line(f"would delete {_describe(found)}" if found.runs else "no run is old enough")
+    if dry_run or not found.runs:
+        if as_json:
+            output.json(_document(rule, found, dry_run, 0, 0))
+        return 0
+    if not yes and sys.stdin is not None and sys.stdin.isatty():
+        output.note(_describe(found))
+        if not click.confirm("Delete them for good?", err=True):
+            raise click.Abort
+    deleted, freed = with_records(settings, lambda stored: _prune(stored, rule, output))
+    if as_json:
+        output.json(_document(rule, found, dry_run, deleted, freed))
+    else:
+        output.out.line(f"deleted {quantity(deleted, 'run')}; the database is {_size(freed)} smaller")
+    return 0
+
+
+async def _prune(stored: RunRecords, rule: Rule, output: Output) -> tuple[int, int]:
+    shown = 0
+
+    def progress(deleted: int) -> None:
+        nonlocal shown
+        if deleted - shown >= 1000:
+            shown = deleted
+            output.note(f"{quantity(deleted, 'run')} deleted so far")
+
+    deleted = await retention.prune(stored, rule, progress)
+    return deleted, await stored.give_back_space(rewrite=True) if deleted else 0
+
+
+def _rule(settings: Settings, older_than: str | None, keep: str | None) -> Rule:
+    age = older_than or settings.storage.retention
+    if age is None:
+        raise UsageError("how old? Pass --older-than AGE, such as 90d, or set retention in [storage]")
+    try:
+        seconds = parse_duration(age)
+    except ValueError as exc:
+        raise UsageError(f"--older-than: {exc}") from None
+    names = settings.storage.keep if keep is None else tuple(filter(None, map(str.strip, keep.split(","))))
+    if names == ("none",):
+        names = ()
+    if unknown := [name for name in names if name not in KEEP]:
+        raise UsageError(f"--keep: unknown {unknown[0][:40]!r}; it can name {', '.join(KEEP)}, or be none")
+    return retention.rule_of(seconds, names)
+
+
+def _describe(found: Prunable) -> str:
+    first, last = (found.first or "")[:10], (found.last or "")[:10]
+    days = first if first == last else f"{first} to {last}"
+    what = f"{quantity(found.runs, 'run')} ({days}) with {quantity(found.events, 'event')}"
+    return f"{what}, about {_size(found.size)}"
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
+
+
+def _document(rule: Rule, found: Prunable, dry_run: bool, deleted: int, freed: int) -> dict[str, object]:
+    return {
+        "before": rule.before,
+        "keep": list(rule.keep),
+        "dry_run": dry_run,
+        "runs": found.runs,
+        "events": found.events,
+        "bytes": found.size,
+        "deleted_runs": deleted,
+        "freed_bytes": freed,
+    }

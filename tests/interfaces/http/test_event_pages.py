@@ -1,0 +1,134 @@
+"""Long runs over HTTP: pages of events, without prompts, while others are answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import Connection
+
+from pnyx.core.events import CallFinished, CallStarted, Event
+from pnyx.store import entries
+from pnyx.store import runs as store
+from tests.interfaces.shell import pnyx
+from tests.support.scripted import ScriptedHost
+from tests.support.serving import ServerHandle, events_of, open_server
+
+CALLS = 300
+PROMPT = "Evidence decides what holds. " * 300
+
+
+@pytest.fixture
+async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
+    lab.on("*", text="It is so.\nFinal answer: 42")
+    async with open_server() as server:
+        yield server
+
+
+async def long_run(server: ServerHandle) -> str:
+    """A finished run with 600 events more, whose prompts are 2.6 MB."""
+    async with server.client() as client:
+        body = {"question": "Why?", "protocol": "voting", "wait": True}
+        run_id = str((await client.post("/v1/runs", json=body)).json()["run_id"])
+
+    def fill(connection: Connection) -> None:
+        row = store.find(connection, run_id)
+        batch: list[Event] = []
+        of = {"fingerprint": "f", "model": "lab:alpha", "attempt": 1, "time": row.created_at}
+        for n in range(CALLS):
+            call: dict[str, Any] = of | {"seat": "Participant A", "key": f"/9.{n}"}
+            batch.append(CallStarted(prompt_id="p", prompt_sha256="s", prompt=PROMPT, **call))
+            batch.append(CallFinished(text=f"Reply {n}. " * 30, **call))
+        store.append(connection, run_id, row.epoch, batch)
+
+    await server.runner.database.write(fill)
+    return run_id
+
+
+async def pages(client: httpx2.AsyncClient, path: str) -> AsyncIterator[list[dict[str, object]]]:
+    """The pages of a list of events, by their links."""
+    following: str | None = path
+    while following is not None:
+        async with client.stream("GET", following) as response:
+            assert response.status_code == 200
+            yield [event async for event in events_of(response)]
+        link = response.headers.get("link")
+        following = None if link is None else link.partition(">")[0].removeprefix("<")
+
+
+async def test_events_come_in_pages_and_without_prompts(server: ServerHandle) -> None:
+    run_id = await long_run(server)
+    async with server.client() as client:
+        async with client.stream("GET", f"/v1/runs/{run_id}/events") as response:
+            whole = [event async for event in events_of(response)]
+        assert [event["seq"] for event in whole] == list(range(1, len(whole) + 1))
+        prompts = [event["prompt"] for event in whole if event["type"] == "call_started"]
+        assert prompts.count(PROMPT) == CALLS
+        paged = [page async for page in pages(client, f"/v1/runs/{run_id}/events?limit=200")]
+        assert [len(page) for page in paged] == [200, 200, 200, len(whole) - 600]
+        assert [event for page in paged for event in page] == whole
+        path = f"/v1/runs/{run_id}/events?limit=250&prompts=omit&after=3"
+        lean = [event async for page in pages(client, path) for event in page]
+        plain = [event | {"prompt": "", "system": ""} if "prompt" in event else event for event in whole]
+        assert lean == plain[3:]
+        async with client.stream("GET", f"/v1/runs/{run_id}/events?prompts=omit") as response:
+            assert [event async for event in events_of(response)] == plain
+        lengths = []
+        for coding in ("identity", "gzip"):
+            headers = {"Accept-Encoding": coding}
+            page = await client.get(f"/v1/runs/{run_id}/events?limit=300", headers=headers)
+            exported = await client.get(f"/v1/runs/{run_id}/export", headers=headers)
+            assert exported.headers.get("content-encoding", "identity") == coding
+            assert page.headers.get("content-encoding", "identity") == coding
+            lengths.append((int(page.headers["content-length"]), page.text, exported.json()))
+        assert lengths[0][1:] == lengths[1][1:]
+        assert lengths[1][0] < lengths[0][0] / 10
+        wrong = await client.get(f"/v1/runs/{run_id}/events?prompts=no")
+        assert wrong.status_code == 422
+
+
+async def test_others_are_answered_while_a_long_run_is_read(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = await long_run(server)
+    sizes: list[int] = []
+    answered: list[int] = []
+
+    def log(*args: Any, **options: Any) -> list[Event]:
+        found = entries.log(*args, **options)
+        sizes.append(len(found))
+        return found
+
+    async def ask_health(client: httpx2.AsyncClient) -> None:
+        while True:
+            answered.append((await client.get("/health")).status_code)
+
+    monkeypatch.setattr(store, "log", log)
+    async with server.client() as client, server.client() as other:
+        asking = asyncio.create_task(ask_health(other))
+        async with client.stream("GET", f"/v1/runs/{run_id}/events") as response:
+            received = len([event async for event in events_of(response)])
+        asking.cancel()
+    assert sum(sizes) == received > 2 * CALLS
+    assert max(sizes) <= entries.PAGE
+    assert len(answered) >= len(sizes)
+    assert set(answered) == {200}
+
+
+async def test_the_state_of_a_run_is_read_without_its_events(server: ServerHandle) -> None:
+    run_id = await long_run(server)
+
+    def unread(*_: object, **__: object) -> None:
+        raise AssertionError("events were read")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "log", unread)
+        async with server.client() as client:
+            state = (await client.get(f"/v1/runs/{run_id}")).json()
+        assert state["run_id"] == run_id
+        done = await asyncio.to_thread(pnyx, "status", run_id, "--json")
+        assert json.loads(done.out)["run_id"] == run_id
