@@ -7,8 +7,8 @@ A page marks what is run, in the order of the page:
                                     print is compared with the lines below each, or written there
 
 `tests/docs/examples/NAME.toml` has what the models of a page reply: `[[reply]]` with `text`, and optionally
-`model`, `call` (its number), `when` (a pattern in the prompt), `delay` (seconds) and `usage` (tokens as the
-host reports them). The first reply that fits is sent. `settings` replaces the settings file (`SETTINGS`).
+`model`, `call` (its number), `when` (a pattern in the prompt) and `usage` (tokens as the host reports them).
+The first reply that fits is sent. `settings` replaces the settings file (`SETTINGS`).
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ class Session:
         """Write a file of the page. name: with ~ for the home folder."""
         path = self.home / name[2:] if name.startswith("~/") else self.work / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace(SHOWN_HOST, self.host.url), "utf-8")
+        text = text.replace(SHOWN_HOST, self.host.url)
+        # One call at a time, so that replies come in the order of the seats.
+        text = re.sub(r'^kind = "openai"$', r"\g<0>\nconcurrency = 1", text, flags=re.MULTILINE)
+        path.write_text(text, "utf-8")
 
     def reply(self, replies: Sequence[Mapping[str, Any]], request: Request) -> str:
         """The first reply that fits a request; without one, the page fails once it has run."""
@@ -244,7 +247,7 @@ def _session(script: Mapping[str, Any], folder: Path, name: str) -> Iterator[Ses
 def _reply(session: Session, replies: Sequence[Mapping[str, Any]]) -> None:
     """Let the host reply by the script of a page."""
     for reply in reversed(replies):  # of several that fit, the host takes the last
-        options = {name: reply[name] for name in ("call", "delay", "usage") if name in reply}
+        options = {name: reply[name] for name in ("call", "usage") if name in reply}
         session.host.on(reply.get("model", "*"), text=partial(session.reply, replies), **options)
 
 
