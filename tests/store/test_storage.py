@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pnyx.store import Database
 from pnyx.store.storage import stored_bytes
-from tests.support.processes import Host, Node, fixed_reply
+from tests.support.panels import Host
+from tests.support.processes import Node, fixed_reply
 
 
 async def test_the_bytes_of_an_owner_grow_with_its_runs_alone(database_url: str) -> None:
