@@ -76,7 +76,8 @@ async def test_a_run_that_ends_its_workers_is_held_back_after_so_many_tries(make
     assert f"pnyx cancel {run_id}" in message
     assert node.host.sent == []
     state = await node.database.read(read_queue)
-    assert [(row.id, row.held_back) for row in state.held_back] == [(run_id, message)]
+    (held,) = state.to_json()["held_back"]
+    assert (held["run_id"], held["reason"], held["lost_workers"]) == (run_id, message, tries)
     # No worker takes it again, and its owner can have it tried anew.
     assert await worker_on(node, **settings)._run(run_id) == End.DONE
     assert node.host.sent == []

@@ -298,7 +298,7 @@ class Runner:
         """Take a run that no process runs, to end or pause it in the block. Raises `Running`."""
         past = await self.database.read(lambda c: store.log(c, row.id))
         handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
-        take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row)
+        take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row, anew=False)
         with self._keeper.ownership(row.id) as epochs:
             await self._keeper.take(epochs, take)
             yield handle

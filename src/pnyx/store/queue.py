@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
 from ..extras import need
-from .queue_shares import DECLINED, TABLES, WAITING, Share, choose, owner_of, queue_of
+from .queue_shares import DECLINED, FETCH, WAITING, Share, definitions, fetch_arguments, owner_of, queue_of
 
 if TYPE_CHECKING:
     from procrastinate import App
@@ -34,8 +34,6 @@ schema of its own. Waiting runs are found again from their rows.
 """
 WAIT_S = 5.0
 """Seconds to wait for a connection."""
-IDLE_S = 10
-"""Seconds after which PostgreSQL ends a transaction of a process that was frozen in it, with its locks."""
 LOCK = 7265988
 """Advisory lock of PostgreSQL, held while the schema is created."""
 
@@ -67,8 +65,9 @@ class Queue:
         import procrastinate
         import psycopg
         from procrastinate.schema import SchemaManager
+        from procrastinate.sql import queries
 
-        tables = SchemaManager.get_schema() + TABLES
+        tables = SchemaManager.get_schema() + definitions(queries["fetch_job"])
         schema = f"{SCHEMA}_{hashlib.sha256(tables.encode()).hexdigest()[:8]}"
         parameters = _parameters(server)
         with _store_errors(name := server.name):
@@ -76,7 +75,8 @@ class Queue:
                 await _create_schema(connection, schema, tables)
             connector = procrastinate.PsycopgConnector(
                 # The last of several settings of the same option applies.
-                kwargs=parameters | {"options": _options(parameters, schema)},
+                kwargs=parameters | {"options": f"{parameters.get('options', '')} -c search_path={schema}"},
+                configure=_commit_each,
                 min_size=1,
                 max_size=4,
                 timeout=WAIT_S,
@@ -115,24 +115,14 @@ class Queue:
             try:
                 if self._worker_id is None:
                     self._worker_id = await self._manager.register_worker()
-                job = await self._fetch(self._worker_id, kinds, shares or {})
+                arguments = fetch_arguments(shares or {}) | {"kinds": kinds, "worker_id": self._worker_id}
+                rows = await self._connector.execute_query_all_async(query=FETCH, **arguments)
             except Exception as exc:
                 # Pruned after a long silence: register as a new worker.
                 if type(exc.__cause__).__name__ == "ForeignKeyViolation":
                     self._worker_id = None
                 raise
-        return None if job is None else _job(job)
-
-    async def _fetch(self, worker_id: int, kinds: list[str], shares: Mapping[str, Share]) -> Any:
-        """Choose a queue and take its next job, in one transaction."""
-        # Only an installed extra can have made this queue.
-        from procrastinate.manager import JobManager
-
-        async with self._connector.pool.connection() as connection:
-            queues = await choose(connection, kinds, shares)
-            # The queue's functions on this connection, through its own interface.
-            manager = JobManager(_InTransaction(self._connector, connection))  # type: ignore[arg-type]
-            return await manager.fetch_job(queues, worker_id) if queues else None
+        return next((_job_of(row) for row in rows), None)
 
     async def finish(self, job: Job) -> None:
         """Delete a job that is done, by itself or by another job."""
@@ -238,28 +228,19 @@ def _job(job: Any) -> Job:
     return Job(job.id, str(job.task_kwargs["run_id"]), owner_of(job.queue), job.attempts)
 
 
+def _job_of(row: Mapping[str, Any]) -> Job:
+    return Job(row["id"], str(row["args"]["run_id"]), owner_of(row["queue_name"]), row["attempts"])
+
+
 def _parameters(server: Server) -> dict[str, Any]:
     """Return the parameters for libpq: all except SQLAlchemy's own."""
     parameters = {k: v for k, v in server.parameters.items() if k != "prepared_statement_cache_size"}
     return parameters | {"connect_timeout": round(WAIT_S)}
 
 
-def _options(parameters: Mapping[str, Any], schema: str) -> str:
-    """Return the options of a connection to the queue: where its tables are, and how long it may idle."""
-    idle = f"-c idle_in_transaction_session_timeout={IDLE_S * 1000}"
-    return f"{parameters.get('options', '')} -c search_path={schema} {idle}"
-
-
-class _InTransaction:
-    """A connector of procrastinate whose statements are those of one transaction."""
-
-    def __init__(self, connector: Any, connection: Any) -> None:
-        self._connector, self._connection = connector, connection
-
-    async def execute_query_one_async(self, query: str, **arguments: Any) -> Any:
-        return await self._connector.execute_query_one_async_with_connection(
-            self._connection, query, **arguments
-        )
+async def _commit_each(connection: Any) -> None:
+    """Configure a connection: each statement of the queue is a transaction, and one answer of the server."""
+    await connection.set_autocommit(True)
 
 
 async def _create_schema(connection: Any, schema: str, tables: str) -> None:

@@ -9,21 +9,16 @@ time that it was away. One choice costs a look at each key with jobs, however ma
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DECLINED", "TABLES", "WAITING", "Share", "choose", "owner_of", "queue_of"]
+__all__ = ["DECLINED", "FETCH", "WAITING", "Share", "definitions", "fetch_arguments", "owner_of", "queue_of"]
 
 WAITING, DECLINED = "run", "left"
 """Kinds of queues: jobs for any worker, and jobs that one worker declined and leaves to others."""
-TABLES = "CREATE TABLE pnyx_shares (owner text PRIMARY KEY, starts_at double precision NOT NULL);"
-"""owner: of a key, and "" for the start of the last run that was started. starts_at: in virtual time.
-
-It is no loss if it is lost: then all keys start at 0.
-"""
-LOCK = 7265989
-"""Advisory lock of PostgreSQL, held by a transaction while it chooses a run and takes it."""
+FETCH = "SELECT * FROM pnyx_fetch(%(kinds)s::text[], %(limits)s::jsonb, %(weights)s::jsonb, %(worker_id)s)"
+"""Chooses a run and takes its job, in one statement; see `definitions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +41,37 @@ def owner_of(queue: str) -> str:
     return queue.partition(":")[2]
 
 
-async def choose(connection: Any, kinds: Sequence[str], shares: Mapping[str, Share]) -> list[str]:
-    """Return the names of the queues to take the next run from; none if no run may start.
+def fetch_arguments(shares: Mapping[str, Share]) -> dict[str, Any]:
+    """Return the limits and weights of owners as arguments of `FETCH`, in JSON."""
+    return {
+        "limits": json.dumps({name: one.most for name, one in shares.items() if one.most is not None}),
+        "weights": json.dumps({name: one.weight for name, one in shares.items()}),
+    }
 
-    connection: of psycopg, in a transaction in which the job is then taken: another one chooses after its
-    end, and so sees that it runs. shares: of owners that have another than `Share()`.
+
+def definitions(fetch_job: str) -> str:
+    """Return the SQL that creates what is needed beside procrastinate's tables.
+
+    fetch_job: procrastinate's own query that takes the next job of some queues.
     """
-    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-    limits = {owner: share.most for owner, share in shares.items() if share.most is not None}
-    found = await (
-        await connection.execute(_CHOOSE, {"kinds": list(kinds), "limits": json.dumps(limits)})
-    ).fetchone()
-    if found is None:
-        return []
-    owner, queues, start = found
-    then = start + 1 / shares.get(owner, Share()).weight
-    await connection.execute(_ADVANCE, {"owner": owner, "start": start, "then": then})
-    return list(queues)
+    query = fetch_job.strip(";\n ").replace("%(queues)s", "chosen.names")
+    return _DEFINITIONS.replace("{fetch_job}", query.replace("%(worker_id)s", "worker"))
 
 
-_CHOOSE = """
+# A function, so that no process holds the lock while it waits for its turn on a busy machine. Each of its
+# statements sees what was committed before it, so the counts are those after all earlier choices.
+# pnyx_shares has the start of the last run that was started as owner ''; its loss is harmless.
+_DEFINITIONS = """
+CREATE TABLE pnyx_shares (owner text PRIMARY KEY, starts_at double precision NOT NULL);
+
+CREATE FUNCTION pnyx_fetch(kinds text[], limits jsonb, weights jsonb, worker bigint)
+RETURNS TABLE (id bigint, queue_name text, args jsonb, attempts integer)
+LANGUAGE plpgsql AS $pnyx$
+#variable_conflict use_column
+DECLARE
+    chosen record;
+BEGIN
+    PERFORM pg_advisory_xact_lock(7265989);
     WITH RECURSIVE queues AS (
         -- One step of an index for each queue: `SELECT DISTINCT` would read every job.
         (SELECT queue_name AS name FROM procrastinate_jobs ORDER BY queue_name LIMIT 1)
@@ -78,7 +84,7 @@ _CHOOSE = """
     owners AS (
         SELECT substr(name, strpos(name, ':') + 1) AS owner, array_agg(name) AS names
         FROM queues
-        WHERE split_part(name, ':', 1) = ANY (%(kinds)s) AND EXISTS (
+        WHERE split_part(name, ':', 1) = ANY (kinds) AND EXISTS (
             SELECT FROM procrastinate_jobs
             WHERE queue_name = name AND status = 'todo' AND (scheduled_at IS NULL OR scheduled_at <= now())
         )
@@ -86,8 +92,9 @@ _CHOOSE = """
     ),
     last AS (SELECT COALESCE(MAX(starts_at), 0) AS start FROM pnyx_shares WHERE owner = '')
     SELECT owners.owner, names, GREATEST(COALESCE(starts_at, 0), last.start) AS start
+    INTO chosen
     FROM owners CROSS JOIN last LEFT JOIN pnyx_shares ON pnyx_shares.owner = owners.owner
-    WHERE NOT jsonb_exists(%(limits)s::jsonb, owners.owner) OR (
+    WHERE NOT jsonb_exists(limits, owners.owner) OR (
         -- Runs and not jobs: the job of a worker that is gone stays for a while beside the new one.
         SELECT count(DISTINCT queueing_lock) FROM procrastinate_jobs AS doing
         WHERE status = 'doing' AND queue_name IN ('run:' || owners.owner, 'left:' || owners.owner)
@@ -95,11 +102,18 @@ _CHOOSE = """
             SELECT FROM procrastinate_jobs
             WHERE status = 'todo' AND queueing_lock = doing.queueing_lock
         )
-    ) < (%(limits)s::jsonb ->> owners.owner)::bigint
+    ) < (limits ->> owners.owner)::bigint
     ORDER BY start, COALESCE(starts_at, 0), owners.owner
-    LIMIT 1
-"""
-_ADVANCE = """
-    INSERT INTO pnyx_shares (owner, starts_at) VALUES ('', %(start)s), (%(owner)s, %(then)s)
-    ON CONFLICT (owner) DO UPDATE SET starts_at = excluded.starts_at
+    LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    INSERT INTO pnyx_shares (owner, starts_at) VALUES
+        ('', chosen.start),
+        (chosen.owner, chosen.start + 1 / COALESCE((weights ->> chosen.owner)::double precision, 1))
+    ON CONFLICT (owner) DO UPDATE SET starts_at = excluded.starts_at;
+    RETURN QUERY SELECT taken.id::bigint, taken.queue_name::text, taken.args, taken.attempts
+        FROM ({fetch_job}) AS taken WHERE taken.id IS NOT NULL;
+END
+$pnyx$;
 """
