@@ -142,7 +142,7 @@ def test_on_the_command_line_a_run_is_labelled_found_and_deleted(lab: ScriptedHo
     for filters in (["--tag", "work"], ["--pinned"]):
         (line,) = command("runs", *filters).out.splitlines()[1:]
         assert line.startswith(one)
-        assert line.endswith("[pinned, work] The \u241b[2J reason")
+        assert line.endswith("The \u241b[2J reason [pinned, work]")
     assert command("runs", "--tag", "x").err == "no runs with the tag x\n"
     assert command("status", one, "--json").json["tags"] == ["work"]
     assert "The \u241b[2J reason" in command("show", one).out

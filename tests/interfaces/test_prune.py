@@ -7,6 +7,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -136,9 +137,12 @@ async def test_the_file_shrinks(tmp_path: Path, earlier: bool) -> None:
             connection.execute("VACUUM")
         database = await Database.open(file)
 
+    random = Random(7)
+
     def many(connection: Connection) -> None:
         for n in range(300):
-            add_run(connection, f"run{n:03}", spec={"seats": [], "text": "x" * 20_000})
+            # Other texts are stored in a fraction of their size.
+            add_run(connection, f"run{n:03}", spec={"seats": [], "text": random.randbytes(10_000).hex()})
 
     await database.write(many)
     stored = RunRecords(database)
@@ -146,7 +150,7 @@ async def test_the_file_shrinks(tmp_path: Path, earlier: bool) -> None:
     if earlier:
         assert await stored.give_back_space(rewrite=False) < 1_000_000
     freed = await stored.give_back_space(rewrite=True)
-    assert freed > 5_000_000
+    assert freed > 2_000_000
     assert file.stat().st_size < 1_000_000
     await database.write(lambda c: add_run(c, "after"))
     assert await stored.damage() == ""

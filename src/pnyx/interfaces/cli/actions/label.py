@@ -10,7 +10,7 @@ import click
 from ....store.labels import LabelChange, Labels
 from ....store.runs import RunRow
 from ...open_settings import open_settings
-from ...render.terminal import clip, flat
+from ...render.terminal import clip, flat, wrap
 from ...run_records import RunRecords
 from ...views.records import Record
 from ...views.transcript import quantity
@@ -40,7 +40,8 @@ def tag(
     if as_json:
         output.json({"run_id": record.row.id, **record.labels.to_json()})
     else:
-        output.out.line(flat(f"run {record.row.id}: {label_words(record.labels) or 'no labels'}"))
+        line = flat(f"run {record.row.id}: {label_words(record.labels) or 'no labels'}")
+        output.out.lines([line] if output.out.width is None else wrap(line, output.out.width))
     return 0
 
 

@@ -62,10 +62,10 @@ def _when(record: Record) -> str:
 
 
 def _name(record: Record) -> str:
-    """The title of a run, or else its question; before it its tags, and whether it is pinned."""
+    """The title of a run, or else its question; after it whether it is pinned, and its tags."""
     labels = record.labels
     marks = ", ".join((*(("pinned",) if labels.pinned else ()), *labels.tags))
-    return (f"[{marks}] " if marks else "") + (labels.title or record.result.question)
+    return (labels.title or record.result.question) + (f" [{marks}]" if marks else "")
 
 
 def _table(records: list[Record], stream: Stream) -> Iterator[str]:
