@@ -118,7 +118,7 @@ lock: setup ## write requirements.lock anew from pyproject.toml, keeping pins th
 	@$(compile) --group deploy --output-file requirements-deploy.lock
 
 clean: ## remove what make made
-	@rm -rf build/clients build/deploy-tools .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules $(dir $(PAGE))
+	@rm -rf build/clients build/deploy-tools build/pages build/site build/.cache build/zensical.toml .venv .demo .setup.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules $(dir $(PAGE))
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/.locked: requirements.lock

@@ -19,7 +19,7 @@ from tests.support.scripted import ScriptedHost
 
 __all__ = ["main"]
 
-WIDTHS = {1440: 1500, 820: 1500, 390: 1500}
+WIDTHS = {1440: 1400, 820: 1400, 390: 1300}
 """Width -> the most pixels of height that are shown."""
 MOST_BYTES = 3_000_000
 SHOWN = {"revision": ".diff", "council": ".glance", "tie": ".glance", "consensus": "#debate"}
@@ -37,8 +37,8 @@ SHRINK = """async ([png, scale, quality]) => {
     context.drawImage(picture, 0, 0, canvas.width, canvas.height);
     return canvas.toDataURL("image/webp", quality).split(",")[1];
 }"""
-SCALES = {1440: 0.55, 820: 0.7, 390: 0.85}
-QUALITY = 0.5
+SCALES = {1440: 0.5, 820: 0.65, 390: 0.8}
+QUALITY = 0.4
 
 
 def main(folder: Path, names: list[str]) -> None:

@@ -17,6 +17,7 @@ from pnyx.errors import Unreadable
 from pnyx.store import Database
 from pnyx.store import runs as store
 from pnyx.store.contents import LIST, add_contents, free_contents, pack, read_contents, unpack
+from pnyx.store.deletion import delete_runs
 from pnyx.store.packing import LEAST, MARK, Piece, compress, cut, dump, load, pieces, replaced
 from pnyx.store.schema import content_uses, contents, events, runs
 
@@ -203,6 +204,17 @@ async def test_what_no_run_uses_any_more_is_deleted(database: Database) -> None:
     (event,) = await database.read(lambda c: store.log(c, "two", after=1))
     assert isinstance(event, CallFinished)
     assert event.text == LONG + "2"
+
+
+async def test_a_deleted_run_takes_along_the_texts_that_no_other_run_has(database: Database) -> None:
+    await database.write(lambda c: store.append(c, "one", 1, [finished(LONG), finished(f"{LONG} of one")]))
+    await database.write(lambda c: store.append(c, "two", 1, [finished(LONG)]))
+    await database.write(lambda c: delete_runs(c, ["one"]))
+    (event,) = await database.read(lambda c: store.log(c, "two"))
+    assert isinstance(event, CallFinished)
+    assert event.text == LONG
+    count = select(func.count()).select_from(contents)
+    assert await database.read(lambda c: c.execute(count).scalar_one()) == 1
 
 
 async def test_a_text_that_contains_itself_is_damaged(database: Database) -> None:

@@ -41,6 +41,7 @@ class KeyLimits(Table):
     as it is saved, whatever the other lists say. runs_at_once: limit of its running runs. priority: its share
     of the workers, which start that many of its runs for each one of a key of priority 1 while both wait.
     requests_per_minute: limit of its requests to one server. day_usd: what its runs may cost in a day (UTC).
+    storage_mb: what they may take of the database, in MB.
     sessions: most of its sessions of MCP; None: as in `[mcp]`.
     """
 
@@ -52,6 +53,7 @@ class KeyLimits(Table):
     priority: Annotated[float, Field(ge=0.01, le=100)] = 1.0
     requests_per_minute: Annotated[int, Field(ge=1, le=100_000)] | None = None
     day_usd: Annotated[float, Field(gt=0, le=MOST)] | None = None
+    storage_mb: Annotated[float, Field(gt=0, le=1e9)] | None = None
     sessions: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
 

@@ -19,7 +19,7 @@ from ..run.expectation import kind_of
 from ..run.lease import is_active
 from ..run.limits import now
 from ..run.spec import Spec
-from ..store import Database, copying, holds, keys, ledger, outcomes, shares
+from ..store import Database, copying, holds, keys, ledger, outcomes, shares, storage
 from ..store import runs as store
 from ..store.conversations import begin_conversation
 from ..store.cost_sums import CostSum, cost_sums
@@ -265,6 +265,10 @@ class RunRecords:
     async def account(self, scope: str) -> ledger.Account:
         """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""
         return await self._database.read(partial(ledger.read_account, scope=scope))
+
+    async def stored_bytes(self, owner: str) -> int:
+        """The bytes that the runs of an owner take."""
+        return await self._database.read(partial(storage.stored_bytes, owner=owner))
 
     async def stored_keys(self) -> Sequence[keys.StoredKey]:
         """Every server key, sorted by name."""

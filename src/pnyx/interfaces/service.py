@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +17,6 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..config.server_settings import KeyLimits
 from ..core.decision import FINAL
-from ..core.models import NUSD, money
 from ..errors import Full, NotFound, OverLimit, PnyxError, Running, StoreError, UsageError
 from ..files.read import read_files
 from ..providers.registry import Providers
@@ -34,6 +31,7 @@ from ..run.spec import Spec
 from ..run.worker import Worker
 from ..store.queue import Queue, open_queue
 from .fair_slots import FairSlots
+from .key_quota import KeyQuota
 from .permissions import Permissions
 from .render.conversation import earlier_turns
 from .run_records import RunRecords
@@ -68,6 +66,7 @@ class RunService(RunRecords):
         super().__init__(runner.database)
         self.runner, self.settings, self.queue = runner, runner.settings, queue
         self.stored_limits: Mapping[str, KeyLimits] = {}
+        self._quota = KeyQuota(self)
         self._slots = FairSlots(self.settings.serve.runs, runner.local.by_owner)
         runner.local.on_ended = self._slots.pass_on
         self.telemetry = telemetry
@@ -319,8 +318,7 @@ class RunService(RunRecords):
         if self.draining:
             raise Full(STOPPING)
         limits = self.key_limits(owner)
-        if limits.day_usd is not None:
-            await self._check_day(owner, limits.day_usd)
+        await self._quota.check(owner, limits)
         # Queued runs do not count: a worker runs them, and has the limits on running ones.
         if self.queue is not None:
             yield
@@ -361,17 +359,6 @@ class RunService(RunRecords):
                 RETRY_S,
             )
         return Full(f"{runs} runs are under way, the limit of [serve] runs; try again later")
-
-    async def _check_day(self, owner: str, cap_usd: float) -> None:
-        today = datetime.now(UTC)
-        spent = await self.account(f"key-day:{owner}:{today.date().isoformat()}")
-        if spent.within(round(cap_usd * NUSD)).left <= 0:
-            midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
-            raise OverLimit(
-                f"this key's runs have used up their {money(cap_usd)} of today (UTC), day_usd of "
-                f"[serve.keys.{owner}]; they go on tomorrow",
-                ceil((midnight - today).total_seconds()),
-            )
 
     async def _enqueue(self, queue: Queue, run_id: str, owner: str) -> str:
         # A lost job only delays the run: workers also look for waiting runs every few seconds.

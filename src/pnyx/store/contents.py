@@ -42,7 +42,7 @@ __all__ = [
     "unpack_columns",
 ]
 
-GROUP = 32
+GROUP = 16
 """Parts that are stored together if a text has many: prompts of one run begin alike."""
 LIST = b"\0"
 """What the stored list of parts begins with, and no frame of zstd does."""

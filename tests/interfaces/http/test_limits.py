@@ -148,6 +148,25 @@ async def test_a_key_without_money_for_today_is_told_when_it_has_some_again(lab:
             assert 1 <= refused(await ask(server, ada), "over_limit", "day_usd", "tomorrow") <= 86_400
 
 
+async def test_a_key_whose_runs_take_too_much_starts_none_until_some_are_deleted(
+    lab: ScriptedHost,
+) -> None:
+    lab.on("*", text="Final answer: 42")
+    async with open_server(keys={"ada": {"storage_mb": 0.001}}) as server:
+        ada, bob = await server.key("ada"), await server.key("bob")
+        long = {**VOTE, "question": " ".join(f"{n * n}?" for n in range(2000)), "wait": True}
+        run = (await ask(server, ada, body=long)).json()["run_id"]
+        stored = await server.service.stored_bytes("ada")
+        assert stored > 1000
+        server.service._quota._stored.clear()  # as if a minute had passed
+        refused(await ask(server, ada), "over_limit", "storage_mb", "[serve.keys.ada]")
+        assert (await ask(server, bob)).status_code == 202
+        async with server.client(ada) as client:
+            assert (await client.delete(f"/v1/runs/{run}")).status_code in (200, 204)
+        assert await server.service.stored_bytes("ada") < stored / 2
+        assert (await ask(server, ada)).status_code == 202
+
+
 async def test_one_key_that_fills_the_server_delays_another_by_one_run(lab: ScriptedHost) -> None:
     lab.latency = 0.2
     async with open_server(runs=3, wait_s=20) as server:
