@@ -355,7 +355,8 @@ async def test_titles_and_hints_say_what_a_tool_does(connect: Connect) -> None:
             assert tool.title
             reads = tool.name in ("show", "runs", "recall", "protocols")
             assert hints.read_only_hint == reads
-            assert hints.destructive_hint == (True if tool.name == "cancel" else None if reads else False)
+            destroys = tool.name in ("cancel", "delete")
+            assert hints.destructive_hint == (True if destroys else None if reads else False)
             assert hints.open_world_hint == (tool.name in ("ask", "resume"))
 
 
