@@ -39,7 +39,9 @@ from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.run.run_rows import new_id
 from pnyx.run.runner import Runner
+from pnyx.store import Database
 from pnyx.store import runs as store
+from pnyx.store.cost_sums import sum_up
 
 WORDS = [f"w{n}x" for n in range(20_000)]
 WEIGHTS = list(accumulate(1 / (n + 10) for n in range(len(WORDS))))
@@ -145,6 +147,13 @@ def _many(log: list[Event], count: int) -> Iterator[Event]:
         yield replace(event, seq=None, key=f"/{n // len(calls)}{event.key}")
 
 
+async def begin_day(file: Path) -> None:
+    """Do what the first run of a day does: sum up the days before."""
+    database = await Database.open(file)
+    await database.write(lambda c: sum_up(c, datetime.now(UTC).date().isoformat()))
+    await database.close()
+
+
 def fill(file: Path, count: int, every: int, result: dict[str, Any]) -> None:
     """Add runs, whose rows are those of the stored one with other ids, dates and texts."""
     with closing(sqlite3.connect(file)) as db:
@@ -201,6 +210,7 @@ def build(folder: Path, count: int, every: int) -> None:
     file = folder / "pnyx.db"
     start = time.perf_counter()
     fill(file, count, every, asyncio.run(real_runs(file)))
+    asyncio.run(begin_day(file))
     size = file.stat().st_size
     print(f"built {count:,} runs in {time.perf_counter() - start:.0f} s: {size / 1e6:,.0f} MB", flush=True)
 
