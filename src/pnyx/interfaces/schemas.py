@@ -217,11 +217,11 @@ class ProtocolBody(BaseModel):
 
 
 class StoredRun(ResultBody):
-    """A run with its labels. title: null without one. tags: sorted."""
+    """A run, with its labels if it has any. title: null without one. tags: sorted."""
 
-    title: str | None
-    tags: list[str]
-    pinned: bool
+    title: str | None = None
+    tags: list[str] = []
+    pinned: bool = False
 
 
 class ListedRun(StoredRun):

@@ -93,7 +93,7 @@ async def list_runs(
 async def read(request: Request, run_id: str) -> Response:
     """Return the state of a run. `run_id` can be any unique prefix of its id."""
     record = await service_of(request).state(run_id, owner_of(request))
-    return Exact(record.labelled)
+    return Exact(record.printed)
 
 
 @ROUTER.patch("/{run_id}", response_model=StoredRun)

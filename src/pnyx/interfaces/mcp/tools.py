@@ -216,7 +216,7 @@ async def runs(caller: Caller, request: RunQuery) -> ToolResult:
     found = await caller.service.list_runs(
         request.status, request.limit, owner=caller.owner, tag=request.tag, pinned=request.pinned
     )
-    return _run_list(caller, [record.labelled for record in found])
+    return _run_list(caller, [record.printed for record in found])
 
 
 async def recall(caller: Caller, request: RecallQuery) -> ToolResult:

@@ -65,13 +65,13 @@ class Record:
 
     @property
     def printed(self) -> dict[str, Any]:
-        """The result object, with its labels if it has any, as the command line prints it."""
+        """The result object, with its labels if it has any, as every interface shows it."""
         return self.document if self.labels == NO_LABELS else self.labelled
 
     @property
     def listed(self) -> dict[str, Any]:
         """The same with `created_at`, as lists have it."""
-        return self.labelled | {"created_at": self.row.created_at}
+        return self.printed | {"created_at": self.row.created_at}
 
 
 @dataclass(frozen=True, slots=True)
