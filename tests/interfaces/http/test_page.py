@@ -80,6 +80,16 @@ async def test_every_built_file_is_served(server: ServerHandle) -> None:
     assert {path.removeprefix("/") or "index.html" for path in read_page()} == built
 
 
+async def test_each_request_gets_a_whole_file_compressed_or_not(lab: ScriptedHost) -> None:
+    paths = sorted(read_page())
+    async with open_server() as server, server.client(None) as client:
+        for coding in ("gzip", "identity", "gzip"):
+            for path in paths:
+                answer = await client.get(path, headers={"Accept-Encoding": coding})
+                assert answer.status_code == 200
+                assert answer.content == read_page()[path].body, (path, coding)
+
+
 async def test_without_a_built_page_the_server_runs_and_says_so(
     lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,7 +134,10 @@ async def openapi_document(request: Request) -> Response:
 
 
 async def _file(file: Response, request: Request) -> Response:
-    return file
+    # A new one for each request: compression changes the headers of what it sends.
+    response = Response(file.body, file.status_code)
+    response.raw_headers = list(file.raw_headers)
+    return response
 
 
 async def _error(request: Request, exc: Exception) -> Response:
