@@ -59,7 +59,7 @@ class FileBody(Body):
     path: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
     """Its path; only where the request comes from this machine: a batch line, or MCP over stdio."""
     media_type: Annotated[str, Field(max_length=200)] | None = None
-    """Its media type; default: told from the content."""
+    """Its media type; default: by its content."""
 
     def to_source(self) -> Source:
         """Raises `UsageError` if `data_base64` is no Base64."""

@@ -25,7 +25,7 @@ def _explained() -> re.Pattern[str]:
 
 @cache
 def _condition() -> re.Pattern[str]:
-    """The beginning of a condition: `yes, if it rains` is not the same as `yes, if it snows`."""
+    """How a condition starts: `yes, if it rains` is not the same as `yes, if it snows`."""
     words = sorted(table("truths")["conditions"], key=len, reverse=True)
     return re.compile(
         "|".join(re.escape(word) + (r"\b" if word[-1] < _UNSPACED else "") for word in words), 2

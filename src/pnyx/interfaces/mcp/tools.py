@@ -65,8 +65,8 @@ class Caller:
     def __init__(self, service: RunService, peer: Peer) -> None:
         self.service, self.peer, self.owner = service, peer, peer.owner
         self._ends = anyio.current_time() + service.settings.mcp.wait_s
-        self._told: Report | None = None
-        """What the client was told of the run; it goes on if the run does, since progress never goes back."""
+        self._reported: Report | None = None
+        """What the client knows of the run; it goes on if the run does, since progress never goes back."""
 
     def waiting(self) -> anyio.CancelScope:
         """A scope that ends after `[mcp] wait_s` seconds of the call: clients give up on longer ones."""
@@ -125,12 +125,12 @@ class Caller:
         return record.row.seq
 
     async def _report(self, run_id: str, seen: int) -> None:
-        report = self._told
+        report = self._reported
         if report is None:
             # Only events after `seen` are reported; those before count.
             record = await self.service.read(run_id, self.owner)
             past = replace(record, events=tuple(one for one in record.events if (one.seq or 0) <= seen))
-            report = self._told = Report.of(self.peer, past, self.service.redact)
+            report = self._reported = Report.of(self.peer, past, self.service.redact)
             await report.begin()
         async with aclosing(follow(self.service, run_id, seen, prompts=False)) as events:
             async for event in events:

@@ -36,15 +36,15 @@ def headline(result: Mapping[str, Any]) -> str:
     return f"{status} after {rounds}{converged}{cut}"
 
 
-def stop_message(result: Mapping[str, Any], told: Collection[str] = ()) -> str:
+def stop_message(result: Mapping[str, Any], known: Collection[str] = ()) -> str:
     """Why there is no decision and what to do: "paused: Budget too small: …. Resume with: pnyx resume …".
 
-    told: reasons that the reader has just read, which are not repeated.
+    known: reasons that the reader has just read, which are not repeated.
     """
     status, reason = result["status"], result["stop_reason"]
     message = str(result["detail"].get("message") or "")
     reasons = {drop["reason"] for drop in result.get("dropped", ()) if drop["reason"] in message}
-    if reasons and reasons <= set(told) and (head := _HEAD.match(message)):
+    if reasons and reasons <= set(known) and (head := _HEAD.match(message)):
         message = head[0]
     if status == "paused" and reason != "budget" and "pnyx resume" not in message:
         message += f". Resume with: pnyx resume {result['run_id']}"
