@@ -148,17 +148,24 @@ def _numbers(connection: Connection, run_id: str, found: Mapping[bytes, Any]) ->
     names = sorted(found)
     if connection.dialect.name == "sqlite":
         return _numbers_in_sqlite(connection, run_id, names, found)
-    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock_shared({_LOCK})")
-    query = select(contents.c.sha256, contents.c.id).where(contents.c.sha256.in_(names))
-    ids = {bytes(row.sha256): int(row.id) for row in connection.execute(query)}
-    new = [{"sha256": name, "content": found[name]()} for name in names if name not in ids]
-    if new:
-        add = postgresql.insert(contents).on_conflict_do_nothing()
-        connection.execute(add, new)
-        ids = {bytes(row.sha256): int(row.id) for row in connection.execute(query)}
+    if connection.info.get(_LOCK) is not (transaction := connection.get_transaction()):
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock_shared({_LOCK})")
+        connection.info[_LOCK] = transaction  # the lock lasts as long
+    query = select(contents.c.sha256, contents.c.id)
+    ids = _ids(connection.execute(query.where(contents.c.sha256.in_(names))))
+    if new := [{"sha256": name, "content": found[name]()} for name in names if name not in ids]:
+        add = postgresql.insert(contents).on_conflict_do_nothing().returning(*query.selected_columns)
+        ids |= _ids(connection.execute(add, new))
+    if others := [name for name in names if name not in ids]:
+        # Another transaction has stored them between the two statements.
+        ids |= _ids(connection.execute(query.where(contents.c.sha256.in_(others))))
     use = postgresql.insert(content_uses).on_conflict_do_nothing()
     connection.execute(use, [{"content_id": id, "run_id": run_id} for id in sorted(ids.values())])
     return ids
+
+
+def _ids(rows: Iterable[Any]) -> dict[bytes, int]:
+    return {bytes(row.sha256): int(row.id) for row in rows}
 
 
 def _numbers_in_sqlite(

@@ -79,12 +79,15 @@ def _at_the_end(text: str, question: str) -> str | None:
 
 
 def _new(rest: str, question: str) -> str | None:
-    """What is stated, without the words of the question at its end: `24 years` of `24 years old`."""
+    """What is stated, if that is new. Behind a number, words of the question are left out: `24 years old`."""
     rest = rest.strip(_EDGES)
     words = list(_WORD.finditer(rest))
-    while words and words[-1][0].casefold() in _words_of(question):
+    known = _words_of(question)
+    if not 0 < len(words) <= MAX_WORDS or all(word[0].casefold() in known for word in words):
+        return None
+    while words[0][0][-1].isdigit() and words[-1][0].casefold() in known:
         words.pop()
-    return rest[: words[-1].end()] if 0 < len(words) <= MAX_WORDS else None
+    return rest[: words[-1].end()]
 
 
 def _are_known(words: Sequence[re.Match[str]], question: str, *, some: bool = False) -> bool:
