@@ -125,7 +125,7 @@ def test_a_run_whose_content_is_gone_says_so(notes: Path) -> None:
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("DELETE FROM contents")
         connection.commit()
-    done = pnyx("show", run_id)
+    done = pnyx("export", run_id, "--format", "json")
     assert done.code == 1
     assert "lacks a text; restore the database from a backup" in done.err
 

@@ -9,7 +9,6 @@ import pytest
 from tests.interfaces.shell import pnyx, screen, spawn
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
-from tests.support.sources import ROOT
 
 HOSTILE = "\x1b[2J Renting is \u202echeaper [bold]today[/bold] <b>everywhere</b>.\nFinal answer: rent"
 SINGLE = ("ask", "-p", "single", "-m", "lab:alpha", "--json")
@@ -64,17 +63,6 @@ def test_on_a_terminal_the_words_are_highlighted(run: Any) -> None:
         assert tty.end() == 0
     assert "Renting is" in tty.text
     assert "\x1b" not in tty.text
-
-
-def test_the_documentation_of_recall_shows_the_real_output(lab: ScriptedHost) -> None:
-    page = (ROOT / "docs" / "recall.md").read_text("utf-8")
-    command, head, row, snippet = page.partition("```\n")[2].partition("```")[0].splitlines()
-    question, wanted = row.partition("consensus  ")[2], command.partition('"')[2].rstrip('"')
-    lab.on("*", text=f"{'So it goes. ' * 9}{snippet.strip(' …')} {'so it goes. ' * 9}")
-    run = pnyx("ask", "--json", question).json
-    shown, *lines = pnyx("recall", wanted).out.splitlines()
-    assert (shown, lines[0].replace(run["run_id"], row.split()[0])[30:]) == (head, row[30:])
-    assert snippet.strip(" …") in lines[1]
 
 
 def test_nothing_found_says_so(run: Any) -> None:

@@ -105,6 +105,8 @@ def plain(text: str) -> str:
     for _ in range(3):
         label = _LABEL.match(text)
         text = text[label.end() :] if label else text
+        mark = _LINE_MARKS.match(text) if label else None
+        text = text[mark.end() :] if mark else text
     return text
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
+from pydantic import BeforeValidator
 from starlette.responses import Response
 
 from ...core.decision import FINAL, Status
@@ -33,6 +35,16 @@ EXPORTS: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind,
 DEFAULT_RESUME = Resume()
 MOST_SEQ = 2**31 - 1
 """Largest `seq` of an event: the database stores 32 bits."""
+
+
+def _day(text: str) -> str:
+    # A number of seconds would do for a date, too.
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        raise ValueError("must be a day, such as 2026-11-26")
+    return text
+
+
+Day = Annotated[date, BeforeValidator(_day)]
 
 
 @ROUTER.post("", status_code=202, response_model=ResultBody, responses=FINISHED)
@@ -63,7 +75,7 @@ async def list_runs(
     tag: Annotated[str | None, Query(max_length=1000)] = None,
     pinned: bool = False,
     protocol: Annotated[str | None, Query(max_length=1000)] = None,
-    since: date | None = None,
+    since: Day | None = None,
     cursor: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
     """List runs, newest first. tag, pinned: only runs with these labels. since: only runs from this day on.

@@ -100,6 +100,8 @@ async def follow_run(
     async with _progress(output) as progress:
         with _Stop(progress, on_signal) as stop:
             handle = await start(service)
+            if _wants_text(output):
+                handle.stream_text()  # before its first call, which may be sent while the price is read
             progress.cap_usd = handle.spec.budget_usd
             for note in handle.notes:
                 progress.note(f"note: {note}")
@@ -134,11 +136,15 @@ async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
     output = progress.output
     last_shown = (handle.past[-1].seq or 0) if handle.past else 0
     lines = output.form == "jsonl"
-    async for event in handle.events(tokens=output.live or (lines and output.verbose)):
+    async for event in handle.events(tokens=_wants_text(output)):
         watch(event)
         if lines and (output.verbose or not isinstance(event, Token)):
             output.json_line(to_json(event))
         progress.add(event, shown=event.seq is not None and event.seq <= last_shown)
+
+
+def _wants_text(output: Output) -> bool:
+    return output.live or (output.form == "jsonl" and output.verbose)
 
 
 def _silent_hosts(settings: Settings, result: Result) -> dict[str, str]:
