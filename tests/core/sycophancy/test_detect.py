@@ -244,20 +244,15 @@ def test_no_text_breaks_the_scan(text: str) -> None:
     assert not (is_blank(text) and (is_refusal(text) or has_objection(text)))
 
 
-@given(
-    st.sampled_from(
-        [
-            c["text"]
-            for c in CORPUS
-            if c["praise"] and c["text"].isascii() and c["text"][0].isalpha() and "\n" not in c["text"]
-        ]
-    ),
-    st.sampled_from(
-        ["**{}**", "## {}", "Challenge 2: {}", "🎉 {} 🎉", "\u200b{}", "\n\n {}", "Participant C:\n{}"]
-    ),
+@pytest.mark.parametrize(
+    "dressing",
+    ["**{}**", "## {}", "Challenge 2: {}", "🎉 {} 🎉", "\u200b{}", "\n\n {}", "Participant C:\n{}"],
 )
-def test_markup_hides_no_praise(text: str, dressing: str) -> None:
-    assert find_praise(dressing.format(text))
+def test_markup_hides_no_praise(dressing: str) -> None:
+    praise = [c["text"] for c in CORPUS if c["praise"] and c["text"].isascii() and "\n" not in c["text"]]
+    texts = [text for text in praise if text[0].isalpha()]
+    assert len(texts) > 500
+    assert [text for text in texts if not find_praise(dressing.format(text))] == []
 
 
 @given(

@@ -97,7 +97,8 @@ def plain(text: str) -> str:
     text = "\n".join(line if line.strip(_RULE) else "" for line in text.translate(_QUOTES).split("\n"))
     text = _LINE_MARKS.sub("", _EMPHASIS.sub("", text))
     if not text.isascii():
-        text = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
+        bare = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
+        text = text if bare == text else _LINE_MARKS.sub("", bare)  # also those behind a picture
     text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     text = _WRAPPED.sub(" ", text)
     whole = _WHOLE.fullmatch(text)
