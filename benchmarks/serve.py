@@ -22,6 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from statistics import median, quantiles
 
+from tests.support.announced import address_and_key
 from tests.support.scripted import ScriptedHost
 
 REQUESTS, CONNECTIONS, FOLLOWERS, RUNS = 300, 8, 200, 200
@@ -86,12 +87,7 @@ def serving(host: ScriptedHost) -> Iterator[tuple[str, str]]:
         environment = {**os.environ, **names, "PYTHONPATH": str(Path(__file__).parents[1])}
         with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE) as process:
             try:
-                assert process.stderr is not None
-                url = re.search(rb"http://\S+", process.stderr.readline())
-                key = re.search(rb"pnyx_\S+", process.stderr.readline())
-                assert url, "the server did not start"
-                assert key
-                yield url[0].decode(), key[0].decode()
+                yield address_and_key(process.stderr)
             finally:
                 process.terminate()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pnyx.config.load import load
@@ -17,6 +18,15 @@ def test_it_has_at_most_120_lines() -> None:
 def test_the_python_example_runs_and_prints_a_decision(tmp_path: Path) -> None:
     (debate,) = (run_example(example, tmp_path) for example in blocks(README, "python"))
     assert debate == ["consensus 2 yes 8"]
+
+
+def test_its_commands_of_make_are_there_and_its_server_has_the_run_of_the_demo() -> None:
+    text, rules = README.read_text("utf-8"), (README.parent / "Makefile").read_text("utf-8")
+    named = set(re.findall(r"\bmake ([a-z-]+)", text))
+    assert {"demo", "test"} <= named
+    assert [name for name in named if not re.search(rf"^{name}:", rules, re.MULTILINE)] == []
+    (database,) = re.findall(r"PNYX_DATABASE=(\S+) .venv/bin/pnyx serve", text)
+    assert f"$(CURDIR)/{database}" in rules.partition("\ndemo:")[2].partition("\n\n")[0]
 
 
 def test_the_settings_load(tmp_path: Path) -> None:

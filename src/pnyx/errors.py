@@ -200,7 +200,7 @@ class Interrupted(Halted):
 
 
 class WorkersLost(Halted):
-    """So many workers ended while they carried out the run that no worker takes it any more."""
+    """So many workers ended while they carried out the run that no worker starts it again."""
 
     exit_code = 1
     http_status = 500

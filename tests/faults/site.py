@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 from tests.faults.test_server import Server, until
 from tests.faults.trial import Trial, soon
+from tests.support.announced import address_and_key
 from tests.support.forked import Process, start
 
 __all__ = ["ASK", "CALLS", "Site", "Worker", "serving"]
@@ -106,10 +106,4 @@ def _hasty(*args: str, **environment: str) -> Iterator[Process]:
 @contextmanager
 def serving(trial: Trial) -> Iterator[Server]:
     with _hasty("serve", "--port", "0", "--queue") as process:
-        assert process.stderr is not None
-        url = re.search(rb"http://\S+", line := process.stderr.readline())
-        assert url, line + process.stderr.read()
-        assert b"`pnyx worker`" in process.stderr.readline()
-        key = re.search(rb"pnyx_\S+", process.stderr.readline())
-        assert key
-        yield Server(process, url[0].decode(), key[0].decode())
+        yield Server(process, *address_and_key(process.stderr))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import threading
 import time
@@ -17,6 +16,7 @@ import httpx2
 import pytest
 
 from tests.faults.trial import Trial, most_memory
+from tests.support.announced import address_and_key
 from tests.support.forked import Process
 from tests.support.serving import events_of
 
@@ -61,12 +61,7 @@ def serving(trial: Trial) -> Iterator[Server]:
     # Its first call loads the host's library, which is slow on a busy machine.
     trial.settle(call_deadline_s=120)
     with trial.spawned("serve", "--port", "0") as process:
-        assert process.stderr is not None
-        url = re.search(rb"http://\S+", process.stderr.readline())
-        key = re.search(rb"pnyx_\S+", process.stderr.readline())
-        assert url, "the server did not start"
-        assert key
-        yield Server(process, url[0].decode(), key[0].decode())
+        yield Server(process, *address_and_key(process.stderr))
 
 
 async def over(client: httpx2.AsyncClient, run: str, within: float = 60.0) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import resource
 import socket
 import time
@@ -15,6 +14,7 @@ import httpx2
 
 from tests.faults.trial import Trial
 from tests.interfaces.shell import interpreter
+from tests.support.announced import address_and_key
 from tests.support.serving import events_of
 
 DESCRIPTORS, HALF_HEADS = 256, 300
@@ -27,12 +27,7 @@ def few_descriptors(trial: Trial) -> Iterator[tuple[str, str]]:
     lower = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     with interpreter("serve", "--port", "0", preexec_fn=lower) as process:
         try:
-            assert process.stderr is not None
-            url = re.search(rb"http://\S+", process.stderr.readline())
-            key = re.search(rb"pnyx_\S+", process.stderr.readline())
-            assert url, "the server did not start"
-            assert key
-            yield url[0].decode(), key[0].decode()
+            yield address_and_key(process.stderr)
         finally:
             process.kill()
 

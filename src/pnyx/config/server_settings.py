@@ -103,7 +103,7 @@ class McpSettings(Table):
 
 class WorkerSettings(Table):
     """Settings of `pnyx worker`. concurrency: limit of running runs. tries: workers that may end, killed or
-    without power, while they carry out one run; then it is paused and no worker takes it any more.
+    without power, while they carry out one run; then it is paused and no worker starts it again.
     """
 
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 16

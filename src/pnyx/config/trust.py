@@ -36,7 +36,7 @@ def untrusted(folder: Path, layer: Layer, env: Mapping[str, str]) -> Layer:
     if not layer:
         return {}
     trusted = _read(_store(env)).get(str(folder.resolve()))
-    # Versions before kept one digest of all; such a folder is trusted anew.
+    # 0.1 stored one digest for all keys. Such an entry no longer counts.
     known = trusted if isinstance(trusted, dict) else {}
     digests = _digests(layer)
     return {key: value for key, value in layer.items() if known.get(dotted(key)) != digests[dotted(key)]}

@@ -10,7 +10,7 @@ from .thinking import Effort
 
 __all__ = [
     "MOST",
-    "NOBODY",
+    "NO_PAYER",
     "NUSD",
     "REVISION",
     "WRITE",
@@ -205,5 +205,5 @@ class Payer:
     models: Mapping[str, str] = field(default_factory=dict)
 
 
-NOBODY = Payer("", "")
+NO_PAYER = Payer("", "")
 """The payer of a run whose calls are not reported."""

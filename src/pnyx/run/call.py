@@ -321,7 +321,7 @@ class ModelCall:
         def show(piece: str) -> None:
             stream.add(splitter.add(piece))
 
-        context.rehearsal.begin(context.spec.panel.names)
+        context.warm_up.begin(context.spec.panel.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
         try:

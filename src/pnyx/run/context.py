@@ -23,10 +23,10 @@ from .hedging import Hedging
 from .journal import Journal, within
 from .limits import Deadline, Gate, now
 from .observer import Observer, RunIdentity, call_span
-from .rehearsal import Rehearsal
 from .result import Summary
 from .spec import Spec
 from .waiting import Waiting
+from .warm_up import WarmUp
 
 __all__ = ["RunContext"]
 
@@ -38,13 +38,13 @@ UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservati
 class RunContext:
     """The state of one run, complete before the run starts.
 
-    past: events stored before this process took the run over. gates, hedging, circuits, rehearsal: shared
+    past: events stored before this process took the run over. gates, hedging, circuits, warm_up: shared
     by all runs of the process. open_provider: name -> provider. redact: removes secrets from error messages;
     redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
     off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
     `core.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this process.
-    propagate: whether hosts are told the span of a call.
+    propagate: whether requests to hosts name the span of a call.
     """
 
     run_id: str
@@ -62,7 +62,7 @@ class RunContext:
     redact: Redactor = field(default_factory=Redactor)
     redact_text: Redactor = field(default_factory=Redactor)
     hedging: Hedging = field(default_factory=Hedging)
-    rehearsal: Rehearsal = field(default_factory=Rehearsal)
+    warm_up: WarmUp = field(default_factory=WarmUp)
     circuits: CircuitBreakers = field(default_factory=CircuitBreakers)
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)
@@ -82,11 +82,11 @@ class RunContext:
 
     @cached_property
     def identity(self) -> RunIdentity:
-        """What the observer is told of the run."""
+        """What every announcement says of the run."""
         return RunIdentity.of(self.run_id, self.spec)
 
     def traceparent(self, key: str) -> str:
-        """Return the name of the span of the call at `key` for its host, "" if that is not to be told."""
+        """Return the name of the span of the call at `key` for its host, "" if it is not sent."""
         span = self.identity.span if self.propagate else None
         return "" if span is None else str(span.below(call_span(key)))
 

@@ -188,7 +188,7 @@ class RunHandle:
         return await self._finish(self._undecided_result("cancelled", "cancelled"))
 
     async def end_held_back(self, why: str) -> Result:
-        """Pause a run that no process runs, so that no worker takes it any more, and return its result."""
+        """Pause a run that no process runs, so that no worker starts it again, and return its result."""
         self._is_ending = True
         self.context.write_off()
         await self.context.journal.flush()

@@ -28,7 +28,7 @@ from ..core.events import (
     VoteTallied,
     closed_branches,
 )
-from ..core.models import NOBODY, Payer
+from ..core.models import NO_PAYER, Payer
 from ..core.steps import Ask
 from ..core.text import prompt_name
 from ..errors import Diverged
@@ -110,7 +110,7 @@ class Journal:
         observe: Callable[[Event], object] = lambda event: None,
         publish: Callable[[Event, int | None], object] = lambda event, seq: None,
         on_stop: Callable[[str], None] = lambda stop: None,
-        payer: Payer = NOBODY,
+        payer: Payer = NO_PAYER,
     ) -> None:
         self.database, self.run_id, self.epoch = database, run_id, epoch
         self.by_name = by_name

@@ -19,7 +19,7 @@ from ..core.events import Event
 from .spec import Spec
 
 __all__ = [
-    "NOBODY",
+    "NO_REQUEST",
     "ORIGIN",
     "Announcement",
     "Observer",
@@ -81,9 +81,9 @@ class Origin:
     traceparent: TraceContext | None = None
 
 
-NOBODY = Origin()
+NO_REQUEST = Origin()
 """A run that no external request starts."""
-ORIGIN: ContextVar[Origin] = ContextVar("ORIGIN", default=NOBODY)
+ORIGIN: ContextVar[Origin] = ContextVar("ORIGIN", default=NO_REQUEST)
 """The external request that the current task serves."""
 
 

@@ -29,11 +29,11 @@ from .host_search import missing_search_note, seats_without_search
 from .journal import Inherited, Journal
 from .limits import Deadline, Gate
 from .observer import Observer, RunEvent, RunIdentity, renewed
-from .rehearsal import Rehearsal
 from .result import Summary
 from .spec import Spec
 from .turns import StoredTurns
 from .waiting import Waiting
+from .warm_up import WarmUp
 
 __all__ = ["RunResources"]
 
@@ -49,7 +49,7 @@ class RunResources:
         self.hedging = Hedging()
         self.circuits = CircuitBreakers()
         self.waiting = Waiting()
-        self.rehearsal = Rehearsal()
+        self.warm_up = WarmUp()
 
     async def prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools. Return notes about tools that are off, and why.
@@ -124,7 +124,7 @@ class RunResources:
             # A tool that is open for another run is not available to this one, whatever its models request.
             toolbox=self.toolbox.only((*spec.tools, grounding.TOOL) if spec.ground else spec.tools),
             hedging=self.hedging,
-            rehearsal=self.rehearsal,
+            warm_up=self.warm_up,
             circuits=self.circuits,
             redact=self.providers.redact,
             redact_text=self.providers.redact_replies,

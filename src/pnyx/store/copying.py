@@ -30,7 +30,7 @@ the log of keys."""
 BATCH_ROWS = 500
 """Rows in memory at a time."""
 SECRETS = (keys, shares)
-"""The tables by which others read runs: a restore puts them in force only if it is told to."""
+"""The tables by which others read runs: a restore puts them in force only on request."""
 
 
 async def backup(database: Database, file: Path) -> Mapping[str, int]:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from ..core.events import CallFailed, CallFinished, CallStarted, Event
-from ..core.models import NOBODY, NUSD, Payer
+from ..core.models import NO_PAYER, NUSD, Payer
 from ..core.text import replace_invalid
 from .prepared import Prepared
 from .schema import run_costs
@@ -55,7 +55,7 @@ def add_costs(connection: Connection, run_id: str, payer: Payer, batch: Iterable
     for event in batch:
         if not isinstance(event, CallStarted | CallFinished | CallFailed):
             continue
-        if payer is NOBODY or (isinstance(event, CallFinished) and event.copied):
+        if payer is NO_PAYER or (isinstance(event, CallFinished) and event.copied):
             continue
         model = payer.models.get(event.seat or "", event.seat or "")
         row = sums.setdefault((event.time[:10], replace_invalid(model)), dict.fromkeys(COUNTS, 0))

@@ -140,7 +140,7 @@ def decline(connection: Connection, row: RunRow, why: str) -> None:
 
 
 def held_back(connection: Connection) -> list[RunRow]:
-    """Return the paused runs that no worker takes any more, oldest first."""
+    """Return the paused runs that no worker starts again, oldest first."""
     query = select(*COLUMNS).where(runs.c.status == "paused", runs.c.held_back.is_not(None))
     return read_rows(connection, connection.execute(query.order_by(runs.c.created_at)))
 

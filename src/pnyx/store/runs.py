@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from ..core.events import Event
-from ..core.models import NOBODY, Payer
+from ..core.models import NO_PAYER, Payer
 from ..core.regex import regex
 from ..core.text import is_text
 from ..errors import Fenced, NotFound, Taken
@@ -152,7 +152,7 @@ def append(
     epoch: int,
     batch: Sequence[Event],
     columns: Mapping[str, Any] | None = None,
-    payer: Payer = NOBODY,
+    payer: Payer = NO_PAYER,
 ) -> tuple[int, str | None]:
     """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
 

@@ -160,7 +160,7 @@ _TABLE = (
         "pnyx.runs.held_back",
         "gauge",
         "{run}",
-        "Runs that no worker takes any more, in the whole database.",
+        "Runs held back because several workers ended while running them, in the whole database.",
     ),
     Instrument("pnyx.queue.age", "gauge", "s", "How long the oldest of them has waited."),
     Instrument(

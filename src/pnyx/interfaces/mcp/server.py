@@ -22,7 +22,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from ..._version import __version__
-from ...run.observer import NOBODY, ORIGIN, Origin
+from ...run.observer import NO_REQUEST, ORIGIN, Origin
 from ..service import RunService
 from .catalogue import INSTRUCTIONS, TITLE
 from .methods import METHODS, OF_SESSION, RefusedError, perform
@@ -38,7 +38,7 @@ def create_server(
     service: RunService,
     owner_of: Callable[[Any], str],
     session_of: Callable[[Any], str | None],
-    origin_of: Callable[[Any], Origin] = lambda request: NOBODY,
+    origin_of: Callable[[Any], Origin] = lambda request: NO_REQUEST,
 ) -> Server[Any]:
     """Create the server. owner_of, session_of, origin_of: those of a message's HTTP request."""
     server: Server[Any] = Server("pnyx", version=__version__, title=TITLE, instructions=INSTRUCTIONS)

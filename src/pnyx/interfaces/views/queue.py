@@ -20,7 +20,7 @@ __all__ = ["QueueState", "read_queue"]
 class QueueState:
     """waiting, running: key -> runs. workers: process -> its runs; a worker without a run is not seen.
 
-    held_back: the runs that no worker takes any more, oldest first.
+    held_back: the runs that no worker starts again, oldest first.
     """
 
     waiting: Mapping[str, int]

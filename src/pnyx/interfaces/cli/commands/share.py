@@ -30,7 +30,7 @@ __all__ = ["share"]
 def share(**options: Any) -> int:
     """Make a link to the page of the run ID that needs no key, and print it.
 
-    Whoever has the link sees this run, live if it is still running: question, debate and answer, without
+    Anyone with the link can read this run, also while it runs: question, debate and answer, without
     prompts, files and other runs. They can change nothing. The link opens while `pnyx serve` runs. It ends
     when it expires, with --revoke, or with the key of the run's owner. It is printed only once.
     """

@@ -1,4 +1,4 @@
-"""Reads made-up replies while the first request of a run is on its way.
+"""Warms up: reads sample replies while the first request of a run is on its way.
 
 Patterns are compiled and tables are built when they are first used. The first debate of a process needs more
 than two hundred of them, between a reply and the request that follows from it: 70 ms of CPU. A model takes
@@ -21,10 +21,10 @@ from ..core.search_terms import fold_words
 from ..core.substance import is_substantive
 from ..core.sycophancy.detect import find_praise, has_objection, is_blank, is_refusal
 
-__all__ = ["Rehearsal", "rehearse"]
+__all__ = ["WarmUp", "read_samples"]
 
 DELAY_S = 0.03
-"""Seconds from a request to the rehearsal: connections are made and requests are written in them."""
+"""Seconds from a request to the warm_up: connections are made and requests are written in them."""
 
 QUESTION = "How many of the 12 cases hold, and which of (a) and (b) is right?"
 FORMATTED = """**Proposal:** As GPT-5, I think that the claim holds for 3/4 of the cases; see `case[2]`.
@@ -43,23 +43,23 @@ I would keep it, since 9 of the 12 cases are counted and the other proposal leav
 ANSWERS = ("Nine cases", "9", "b", "the first way")
 
 
-class Rehearsal:
-    """Which panels of this process had a rehearsal."""
+class WarmUp:
+    """Which panels of this process had a warm-up."""
 
     def __init__(self) -> None:
         self._seen: LRU[tuple[str, ...], bool] = LRU(64, lambda names: False)
 
     def begin(self, names: tuple[str, ...]) -> None:
-        """Rehearse in a thread in a moment, unless these names had one. names: see `Panel.names`."""
+        """Warm up in a thread in a moment, unless these names had one. names: see `Panel.names`."""
         if not self._seen[names]:
             self._seen[names] = True
             # A daemon: neither the end of the event loop nor that of the process waits for it.
-            thread = threading.Thread(target=rehearse, args=(names,), name="pnyx-rehearse", daemon=True)
+            thread = threading.Thread(target=read_samples, args=(names,), name="pnyx-warm-up", daemon=True)
             asyncio.get_running_loop().call_later(DELAY_S, thread.start)
 
 
 @lru_cache(maxsize=64)
-def rehearse(names: tuple[str, ...]) -> None:
+def read_samples(names: tuple[str, ...]) -> None:
     """Use all that reads most replies, what takes longest first. names: see `Panel.names`."""
     mask(FORMATTED, names)
     for text in (PROSE, FORMATTED):
