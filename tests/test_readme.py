@@ -22,7 +22,7 @@ def test_the_python_example_runs_and_prints_a_decision(tmp_path: Path) -> None:
 
 def test_its_commands_of_make_are_there_and_its_server_has_the_run_of_the_demo() -> None:
     text, rules = README.read_text("utf-8"), (README.parent / "Makefile").read_text("utf-8")
-    named = set(re.findall(r"\bmake ([a-z-]+)", text))
+    named = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE))
     assert {"demo", "test"} <= named
     assert [name for name in named if not re.search(rf"^{name}:", rules, re.MULTILINE)] == []
     (database,) = re.findall(r"PNYX_DATABASE=(\S+) .venv/bin/pnyx serve", text)
