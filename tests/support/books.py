@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from tests.support.stored import rows_of_events, rows_of_file
+from tests.support.stored import in_file, rows_of_events
 
 __all__ = ["Attempt", "Books", "Run", "nusd"]
 
@@ -139,26 +137,29 @@ class Books:
         return cls(runs, {scope: (cap, spent, held) for scope, cap, spent, held in rows["ledger"]})
 
 
+def _read(connection: Connection) -> dict[str, list[Any]]:
+    """The rows of one moment: other processes may write meanwhile."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN")
+        assert connection.exec_driver_sql("PRAGMA integrity_check").scalars().all() == ["ok"]
+    tables = set(inspect(connection).get_table_names())
+    found: dict[str, list[Any]] = {
+        name: [tuple(row) for row in connection.execute(text(query))] if name in tables else []
+        for name, query in QUERIES.items()
+    }
+    return found | {"events": rows_of_events(connection) if "events" in tables else []}
+
+
 def _sqlite(url: str) -> dict[str, list[Any]]:
     path = Path(url.removeprefix("sqlite:///"))
-    if not path.exists():
-        return {name: [] for name in ("events", *QUERIES)}
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        found = {
-            name: connection.execute(query).fetchall() if name in tables else []
-            for name, query in QUERIES.items()
-        }
-    return found | {"events": rows_of_file(path) if "events" in tables else []}
+    found: dict[str, list[Any]] = {name: [] for name in ("events", *QUERIES)}
+    return in_file(path, _read) if path.exists() else found
 
 
 async def _postgres(url: str) -> dict[str, list[Any]]:
-    engine = create_async_engine(url)
+    engine = create_async_engine(url, isolation_level="REPEATABLE READ")
     try:
         async with engine.connect() as connection:
-            found = {name: await connection.execute(text(query)) for name, query in QUERIES.items()}
-            rows: dict[str, list[Any]] = {name: [tuple(row) for row in rows] for name, rows in found.items()}
-            return rows | {"events": await connection.run_sync(rows_of_events)}
+            return await connection.run_sync(_read)
     finally:
         await engine.dispose()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, create_engine, inspect, select, update
 from sqlalchemy.engine import URL
@@ -13,7 +14,9 @@ from pnyx.store.contents import unpack, unpack_columns
 from pnyx.store.conversion import read_unpacked
 from pnyx.store.schema import events, runs
 
-__all__ = ["as_json", "bodies", "file_as_json", "rows_of_events", "rows_of_file"]
+__all__ = ["as_json", "bodies", "file_as_json", "in_file", "rows_of_events", "rows_of_file"]
+
+T = TypeVar("T")
 
 
 def rows_of_events(connection: Connection) -> list[tuple[str, int, str, str]]:
@@ -49,7 +52,8 @@ def as_json(connection: Connection) -> None:
         connection.execute(update(runs).where(runs.c.id == id).values(**values))
 
 
-def _in_file(file: Path, work: Any) -> Any:
+def in_file(file: Path, work: Callable[[Connection], T]) -> T:
+    """What `work` makes of a connection to an SQLite file; what it writes is committed."""
     engine = create_engine(URL.create("sqlite", database=str(file)))
     try:
         with engine.begin() as connection:
@@ -60,10 +64,9 @@ def _in_file(file: Path, work: Any) -> Any:
 
 def file_as_json(file: Path) -> None:
     """`as_json` of an SQLite file."""
-    _in_file(file, as_json)
+    in_file(file, as_json)
 
 
 def rows_of_file(file: Path) -> list[tuple[str, int, str, str]]:
     """`rows_of_events` of an SQLite file."""
-    found: list[tuple[str, int, str, str]] = _in_file(file, rows_of_events)
-    return found
+    return in_file(file, rows_of_events)
