@@ -23,10 +23,10 @@ from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.call_form import with_calls
 from ..protocols.shared.grounding import grounded
-from .answer_schema import violation
-from .client_tools import call_problem, offer_of
-from .context_window import check_files_fit
-from .limits import Limits
+from .calls.context_window import check_files_fit
+from .calls.limits import Limits
+from .options.answer_schema import violation
+from .options.client_tools import call_problem, offer_of
 
 __all__ = ["LOCAL", "Spec"]
 
