@@ -46,7 +46,7 @@ from .options.client_tools import BadToolError, check_tools
 from .options.responses import parse_responses
 from .options.saved_panels import with_saved_panel
 from .request import OPTIONS, Kind, RunRequest
-from .spec import Spec
+from .spec import Spec, check_question
 
 __all__ = ["Amount", "check_arguments", "resolve", "shared_caps"]
 
@@ -121,6 +121,8 @@ def resolve(
     the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     values = _values(with_saved_panel(request, settings))
+    # First of all: who forgot the question need not hear about models and keys.
+    check_question(values.question)
     protocol = protocols.get(values.protocol or settings.run.protocol)
     models, names = split_names(values.models)
     panel = _panel(settings, models)
