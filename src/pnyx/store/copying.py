@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event
 from sqlalchemy.engine import URL
 
 from ..errors import PnyxError, StoreError, UsageError
-from . import search
+from . import word_index
 from .engine import Database
 from .prepared import driver_of
 from .schema import key_uses, keys, metadata, rates, runs, shares, writers
@@ -202,5 +202,5 @@ def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Ma
             "SELECT setval(pg_get_serial_sequence('contents', 'id'), max(id))"
             " FROM contents HAVING count(*) > 0"
         )
-    search.add_all(target)
+    word_index.add_missing(target)
     return counts
