@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
+from .records.word_index import SQLITE_INDEX, SQLITE_RUNS
 from .schema import REVISION, metadata
-from .word_index import SQLITE_INDEX, SQLITE_RUNS
 
 __all__ = ["create_tables"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from alembic import op
 
-from pnyx.store import word_index
 from pnyx.store.prepared import driver_of
-from pnyx.store.word_index import Words
+from pnyx.store.records import word_index
+from pnyx.store.records.word_index import Words
 
 revision = "0018"
 down_revision = "0017"
