@@ -40,8 +40,8 @@ from pnyx.run.resolve import resolve
 from pnyx.run.run_rows import new_id
 from pnyx.run.runner import Runner
 from pnyx.store import Database
-from pnyx.store import runs as store
-from pnyx.store.cost_sums import sum_up
+from pnyx.store.money.cost_sums import sum_up
+from pnyx.store.records import runs as store
 
 WORDS = [f"w{n}x" for n in range(20_000)]
 WEIGHTS = list(accumulate(1 / (n + 10) for n in range(len(WORDS))))

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event
 from sqlalchemy.engine import URL
 
 from ..errors import PnyxError, StoreError, UsageError
-from . import search
 from .engine import Database
 from .prepared import driver_of
+from .records import search
 from .schema import key_uses, keys, metadata, rates, runs, shares, writers
 
 __all__ = ["backup", "damage", "keys_in", "restore"]

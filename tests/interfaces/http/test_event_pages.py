@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Connection
 
 from pnyx.core.events import CallFinished, CallStarted, Event
-from pnyx.store import entries
-from pnyx.store import runs as store
+from pnyx.store.records import entries
+from pnyx.store.records import runs as store
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server

@@ -24,7 +24,7 @@ from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.shares import SHARED
 from pnyx.interfaces.keys import hash_key
 from pnyx.interfaces.shares import DAY_S, LONGEST_S, new_token, shown
-from pnyx.run.limits import now
+from pnyx.run.calls.limits import now
 from pnyx.store.schema import shares as table
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost

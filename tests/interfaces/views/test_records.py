@@ -13,7 +13,7 @@ from pnyx.interfaces.views import records
 from pnyx.interfaces.views.records import read_run, read_runs
 from pnyx.providers.base import Call
 from pnyx.store import Database
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, spec
 

@@ -12,13 +12,13 @@ from ...core.decision import STATUSES, Status
 from ...core.events import Event
 from ...core.search_terms import Snippet
 from ...errors import Unreadable
-from ...run.lease import is_held, is_waiting
+from ...run.leases.lease import is_held, is_waiting
 from ...run.result import Result, Summary
 from ...run.run_rows import prior_elapsed_s
-from ...store import runs as store
-from ...store.costs import TOKENS, costs_of
-from ...store.labels import NO_LABELS, Labels, read_labels
-from ...store.search import search
+from ...store.money.costs import TOKENS, costs_of
+from ...store.records import runs as store
+from ...store.records.labels import NO_LABELS, Labels, read_labels
+from ...store.records.search import search
 
 __all__ = [
     "Record",

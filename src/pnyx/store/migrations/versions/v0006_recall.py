@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from pnyx.store import search
+from pnyx.store.records import search
 
 revision = "0006"
 down_revision = "0005"
