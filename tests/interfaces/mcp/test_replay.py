@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -111,7 +111,7 @@ async def test_what_is_kept_of_a_key_is_bounded_and_the_oldest_goes_first() -> N
     sessions = [log.session() for _ in range(3)]
     for number in range(30):
         await sessions[number % 3].store_event(str(number), note(number, text))
-    kept = [message.event.message.params["n"] for _, message in log._kept]  # type: ignore[union-attr, index]
+    kept = [message.event.message.params["n"] for _, message in log._kept]  # type: ignore[union-attr,index]
     assert kept == [25, 26, 27, 28, 29]
     assert log._chars <= log._most_chars
 
@@ -152,7 +152,7 @@ async def opened(server: ServerHandle) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-async def events(answer: httpx2.Response) -> AsyncIterator[dict[str, str]]:
+async def events(answer: httpx2.Response) -> AsyncGenerator[dict[str, str], None]:
     """Server-sent events by their fields, until the stream ends."""
     found: dict[str, str] = {}
     async for line in answer.aiter_lines():
@@ -226,8 +226,8 @@ async def test_the_official_client_does_not_notice_that_connections_break(lab: S
         async with over_http(through, mode="legacy") as client:
             progressed = asyncio.Event()
 
-            async def progress(count: float, total: float | None, message: str | None) -> None:
-                if count >= 1:
+            async def progress(progress: float, total: float | None, message: str | None) -> None:
+                if progress >= 1:
                     progressed.set()
 
             call = asyncio.create_task(client.call_tool("ask", VOTE, progress_callback=progress))
