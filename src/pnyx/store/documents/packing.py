@@ -42,6 +42,8 @@ __all__ = [
 
 LEAST = 200
 """Characters from which a text is stored apart: its row and the notes of who uses it take about a hundred."""
+LEAST_BETWEEN_TAGS = 100
+"""The same for the question and for material in a prompt, which other prompts of the run have too."""
 MARK = "\x01"
 PACKED = MARK
 """The first character of a packed document in a column of text; no JSON and no question begins with it."""
@@ -80,10 +82,11 @@ def pieces(text: str) -> list[str | Piece]:
     start = done = 0
     tags = _TAGS.finditer(text) if "\n</" in text else ()
     for end, after in (*(found.span() for found in tags), (len(text), len(text))):
-        if end - start >= LEAST:
+        least = LEAST_BETWEEN_TAGS if start and text.startswith("\n</", end) else LEAST
+        if end - start >= least:
             between = text[start:end]
             body = between.strip()
-            if len(body) >= LEAST:
+            if len(body) >= least:
                 first = start + between.index(body)
                 if first > done:
                     out.append(text[done:first])
