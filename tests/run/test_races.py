@@ -24,12 +24,12 @@ from pnyx.interfaces.views.records import read_run
 from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
+from pnyx.run.calls.limits import Gate, Limits
 from pnyx.run.context import RunContext
-from pnyx.run.limits import Gate, Limits
 from pnyx.run.result import Result, exit_code
 from pnyx.run.runner import CANCEL_TRIES
-from pnyx.store import ledger
-from pnyx.store import runs as store
+from pnyx.store.money import ledger
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, die, fixed_reply, spec, well_formed
 from tests.support.stored import as_json

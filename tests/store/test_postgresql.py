@@ -14,7 +14,8 @@ from sqlalchemy.engine import make_url
 
 import pnyx
 from pnyx.errors import StoreError
-from pnyx.store import Database, ledger, postgresql
+from pnyx.store import Database, postgresql
+from pnyx.store.money import ledger
 from pnyx.store.queue import Queue
 from tests.support.breaking_proxy import WAYS, BreakingProxy
 from tests.support.postgres import PostgresServer

@@ -13,7 +13,7 @@ from pnyx.core.events import Event, to_json
 from pnyx.interfaces.render.markdown import as_json, as_markdown, document
 from pnyx.interfaces.views.records import Record
 from pnyx.run.result import Result
-from pnyx.store.runs import RunRow
+from pnyx.store.records.runs import RunRow
 from tests.interfaces import events
 
 RENDERER = MarkdownIt("commonmark").enable("table")

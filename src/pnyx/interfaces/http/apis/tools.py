@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core.tool_calls import ANY, AUTO, NONE
-from ....run.client_tools import BadToolError, check_tools
+from ....run.options.client_tools import BadToolError, check_tools
 from .conversation import refuse
 
 __all__ = [
