@@ -38,7 +38,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0017"
+REVISION = "0018"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()

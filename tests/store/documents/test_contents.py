@@ -16,7 +16,18 @@ from pnyx.core.events import CallFinished, CallStarted, Event, UnknownEvent, to_
 from pnyx.errors import Unreadable
 from pnyx.store import Database
 from pnyx.store.documents.contents import LIST, add_contents, free_contents, pack, read_contents, unpack
-from pnyx.store.documents.packing import LEAST, MARK, Piece, compress, cut, dump, load, pieces, replaced
+from pnyx.store.documents.packing import (
+    LEAST,
+    LEAST_BETWEEN_TAGS,
+    MARK,
+    Piece,
+    compress,
+    cut,
+    dump,
+    load,
+    pieces,
+    replaced,
+)
 from pnyx.store.records import runs as store
 from pnyx.store.records.deletion import delete_runs
 from pnyx.store.schema import content_uses, contents, events, runs
@@ -53,7 +64,16 @@ VALUES = st.recursive(
 def test_the_parts_of_a_text_add_up_to_it(text: str) -> None:
     parts = pieces(text)
     assert "".join(parts) == text
-    assert all(len(part) >= LEAST and part == part.strip() for part in parts if isinstance(part, Piece))
+    apart = [part for part in parts if isinstance(part, Piece)]
+    assert all(len(part) >= LEAST_BETWEEN_TAGS and part == part.strip() for part in apart)
+
+
+def test_a_short_question_is_a_part_of_each_prompt_and_other_short_texts_are_not() -> None:
+    question = "Which of the two? " * 6
+    assert LEAST_BETWEEN_TAGS <= len(question.strip()) < LEAST
+    prompt = f"The question:\n<question>\n{question}\n</question>\n\n{question}\n<question>\n{question}"
+    assert [part for part in pieces(prompt) if isinstance(part, Piece)] == [question.strip()]
+    assert pieces(question) == [question]
 
 
 @given(VALUES)

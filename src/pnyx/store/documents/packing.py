@@ -42,12 +42,17 @@ __all__ = [
 
 LEAST = 200
 """Characters from which a text is stored apart: its row and the notes of who uses it take about a hundred."""
+LEAST_BETWEEN_TAGS = 100
+"""The same for the question and for material in a prompt, which other prompts of the run have too."""
 MARK = "\x01"
 PACKED = MARK
 """The first character of a packed document in a column of text; no JSON and no question begins with it."""
 MOST_BYTES = 2**28
 """The largest document or text; what claims to be larger is not read into memory."""
+_MARK_AS_JSON = '"\\u0001'
+"""How a name that begins with the mark is written."""
 _PLAIN = frozenset((int, float, bool, type(None)))
+_SIMPLE = _PLAIN | {str}
 _TAGS = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
 """The lines around a question and around material in prompts, see `core.fences`."""
 
@@ -77,10 +82,11 @@ def pieces(text: str) -> list[str | Piece]:
     start = done = 0
     tags = _TAGS.finditer(text) if "\n</" in text else ()
     for end, after in (*(found.span() for found in tags), (len(text), len(text))):
-        if end - start >= LEAST:
+        least = LEAST_BETWEEN_TAGS if start and text.startswith("\n</", end) else LEAST
+        if end - start >= least:
             between = text[start:end]
             body = between.strip()
-            if len(body) >= LEAST:
+            if len(body) >= least:
                 first = start + between.index(body)
                 if first > done:
                     out.append(text[done:first])
@@ -140,7 +146,8 @@ def load(packed: bytes, what: str) -> tuple[Any, list[Parts]]:
         return value
 
     text = decompress(packed, what).decode("utf-8", "surrogatepass")
-    return json.loads(text, object_hook=mark), found
+    # A hook is called for every object; most documents have no mark.
+    return json.loads(text, object_hook=mark if _MARK_AS_JSON in text else None), found
 
 
 def replaced(value: Any, texts: Mapping[int, str], what: str) -> Any:
@@ -151,9 +158,11 @@ def replaced(value: Any, texts: Mapping[int, str], what: str) -> Any:
         except KeyError:
             raise Unreadable(f"{what} lacks a text; restore the database from a backup") from None
     if isinstance(value, dict):
-        return {name: replaced(one, texts, what) for name, one in value.items()}
+        return {
+            name: one if type(one) in _SIMPLE else replaced(one, texts, what) for name, one in value.items()
+        }
     if isinstance(value, list):
-        return [replaced(one, texts, what) for one in value]
+        return [one if type(one) in _SIMPLE else replaced(one, texts, what) for one in value]
     return value
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, text
+from sqlalchemy import Connection, delete, select
 
 from ...errors import Running
 from ..documents.contents import free_contents
 from ..schema import events, holds, labels, ledger, runs, shares
 from . import runs as store
+from . import word_index
 
 __all__ = ["delete_run", "delete_runs"]
 
@@ -42,9 +43,7 @@ def delete_runs(connection: Connection, ids: Sequence[str]) -> None:
     """Delete runs, of which none is active."""
     if not ids:
         return
-    words = _WORDS[connection.dialect.name]
-    for run_id in ids:
-        connection.execute(words, {"run": run_id, "term": f'run : "{run_id}"'})
+    word_index.remove(connection, ids)
     tables: tuple[tuple[Any, Sequence[str]], ...] = (
         *(
             (column, ids)
@@ -55,10 +54,3 @@ def delete_runs(connection: Connection, ids: Sequence[str]) -> None:
     free_contents(connection, ids)
     for column, values in tables:
         connection.execute(delete(column.table).where(column.in_(values)))
-
-
-_WORDS = {
-    # As in `store.records.search`: the id is one of the words, by which a row is found.
-    "sqlite": text("DELETE FROM recall WHERE recall MATCH :term AND run = :run"),
-    "postgresql": text("DELETE FROM recall WHERE run = :run"),
-}

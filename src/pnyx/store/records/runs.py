@@ -27,7 +27,7 @@ from ..clock import clock
 from ..money.costs import add_costs
 from ..prepared import Prepared
 from ..schema import runs
-from . import search
+from . import word_index
 from .entries import add_events, log
 from .run_filters import COLUMNS, Filters, page_query, prefix_range
 from .run_row import RunRow, pack_columns, read_rows
@@ -68,7 +68,7 @@ def create(connection: Connection, row: RunRow) -> None:
         connection.execute(insert(runs).values(**values))
     except IntegrityError as exc:
         raise Taken(f"run {row.id} already exists") from exc
-    search.add(connection, (row.id, row.question, row.result))
+    word_index.add(connection, (row.id, row.question, row.result))
 
 
 def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRow:
@@ -173,10 +173,10 @@ def append(
 
 def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
     """Set columns of a run's row; `result` and `spec` are objects."""
+    if "result" in columns:
+        word_index.update(connection, run_id, columns["result"])
     values = {**columns, **pack_columns(connection, run_id, columns)}
     connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
-    if "result" in columns:
-        search.update(connection, run_id, columns["result"])
 
 
 _ADVANCE = Prepared(
