@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import Connection
 
@@ -32,7 +32,9 @@ from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
 from .keys import hash_key
+from .overviews import Overviews
 from .shares import DEFAULT_S, expiry, new_token
+from .views.overview import READS
 from .views.queue import QueueState, read_queue
 from .views.records import (
     Record,
@@ -59,6 +61,7 @@ class RunRecords:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._overviews = Overviews()
 
     @classmethod
     @asynccontextmanager
@@ -97,6 +100,12 @@ class RunRecords:
     async def state(self, prefix: str, owner: str | None = None) -> Record:
         """A run without its events. Raises `NotFound`."""
         return await self._database.read(partial(read_state, prefix=prefix, owner=owner))
+
+    async def overview(self, prefix: str, owner: str | None = None) -> dict[str, Any]:
+        """The debate of a run at a glance, see `views.overview`. Raises `NotFound`, `Unreadable`."""
+        row = await self.find(prefix, owner)
+        log = partial(store.log, run_id=row.check().id, prompts=False, only=READS)
+        return await self._overviews.of(row, lambda: self._database.read(log))
 
     async def page(self, run_id: str, after: int, limit: int, *, prompts: bool = True) -> list[Event]:
         """At most `limit` stored events of a run with a `seq` above `after`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -19,11 +20,10 @@ from ..render.markdown import as_markdown, document
 from ..schemas import ListedRun, ResultBody, StoredRun
 from ..service import RunService
 from ..views.feedback import feedback_document
-from ..views.overview import overview
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
-from .streaming import page_of_events, run_events
+from .streaming import as_stored, page_of_events, run_events, run_headers
 
 __all__ = ["ROUTER"]
 
@@ -35,6 +35,8 @@ EXPORTS: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind,
 DEFAULT_RESUME = Resume()
 MOST_SEQ = 2**31 - 1
 """Largest `seq` of an event: the database stores 32 bits."""
+MOST_EVENTS = 10_000
+"""The longest page of events."""
 
 
 def _day(text: str) -> str:
@@ -126,8 +128,8 @@ async def delete(request: Request, run_id: str) -> Response:
 async def read_overview(request: Request, run_id: str) -> Response:
     """Return the debate at a glance: votes with their ballots, changes of mind, positions, costs."""
     service = service_of(request)
-    record = await service.read(run_id, owner_of(request), prompts=False)
-    return Exact(redact_json(overview(record.events), service.redact))
+    found = await service.overview(run_id, owner_of(request))
+    return Exact(redact_json(found, service.redact))
 
 
 @ROUTER.get("/{run_id}/events", responses={200: {"content": {"text/event-stream": {}}}})
@@ -135,7 +137,7 @@ async def events(
     request: Request,
     run_id: str,
     after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
-    limit: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    limit: Annotated[int | None, Query(ge=1, le=MOST_EVENTS)] = None,
     prompts: Literal["include", "omit"] = "include",
     tokens: bool = False,
     on_disconnect: Literal["continue", "cancel"] = "continue",
@@ -154,13 +156,7 @@ async def events(
         cancel = on_disconnect == "cancel"
         return run_events(service, row.id, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
     page = await service.page(row.id, seen, limit + 1, prompts=whole)
-    following = None
-    if len(page) > limit:
-        page.pop()
-        url = request.url.include_query_params(after=page[-1].seq)
-        following = f"{url.path}?{url.query}"
-    accepts = "gzip" in request.headers.get("accept-encoding", "")
-    return await page_of_events(row.id, page, whole, following, accepts)
+    return await page_of_events(request, page, limit, partial(as_stored, prompts=whole), run_headers(row.id))
 
 
 @ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=FINISHED)

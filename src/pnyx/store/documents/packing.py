@@ -49,7 +49,10 @@ PACKED = MARK
 """The first character of a packed document in a column of text; no JSON and no question begins with it."""
 MOST_BYTES = 2**28
 """The largest document or text; what claims to be larger is not read into memory."""
+_MARK_AS_JSON = '"\\u0001'
+"""How a name that begins with the mark is written."""
 _PLAIN = frozenset((int, float, bool, type(None)))
+_SIMPLE = _PLAIN | {str}
 _TAGS = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
 """The lines around a question and around material in prompts, see `core.fences`."""
 
@@ -143,7 +146,8 @@ def load(packed: bytes, what: str) -> tuple[Any, list[Parts]]:
         return value
 
     text = decompress(packed, what).decode("utf-8", "surrogatepass")
-    return json.loads(text, object_hook=mark), found
+    # A hook is called for every object; most documents have no mark.
+    return json.loads(text, object_hook=mark if _MARK_AS_JSON in text else None), found
 
 
 def replaced(value: Any, texts: Mapping[int, str], what: str) -> Any:
@@ -154,9 +158,11 @@ def replaced(value: Any, texts: Mapping[int, str], what: str) -> Any:
         except KeyError:
             raise Unreadable(f"{what} lacks a text; restore the database from a backup") from None
     if isinstance(value, dict):
-        return {name: replaced(one, texts, what) for name, one in value.items()}
+        return {
+            name: one if type(one) in _SIMPLE else replaced(one, texts, what) for name, one in value.items()
+        }
     if isinstance(value, list):
-        return [replaced(one, texts, what) for one in value]
+        return [one if type(one) in _SIMPLE else replaced(one, texts, what) for one in value]
     return value
 
 

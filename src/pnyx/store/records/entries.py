@@ -41,18 +41,21 @@ def log(
     after: int = 0,
     limit: int | None = None,
     prompts: bool = True,
-    without: Collection[str] = (),
+    only: Collection[str] = (),
+    newest: int | None = None,
 ) -> list[Event]:
     """Return the stored events of a run with a `seq` greater than `after`, in order. Raises `Unreadable`.
 
-    limit: at most so many. without: types of events that are left out. prompts: False reads no long prompts;
-    `prompt` and `system` are "" then.
+    limit: at most so many, the first; newest: the last. only: those of these types; empty: of all. prompts:
+    False reads no long prompts; `prompt` and `system` are "" then.
     """
     query = select(events.c.seq, events.c.body, events.c.packed)
-    query = query.where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
-    if without:
-        query = query.where(events.c.type.not_in(without))
-    stored = [(row, f"event {row.seq} of run {run_id}") for row in connection.execute(query.limit(limit))]
+    query = query.where(events.c.run_id == run_id, events.c.seq > after)
+    if only:
+        query = query.where(events.c.type.in_(only))
+    order = events.c.seq if newest is None else events.c.seq.desc()
+    rows = connection.execute(query.order_by(order).limit(limit if newest is None else newest)).all()
+    stored = [(row, f"event {row.seq} of run {run_id}") for row in (rows if newest is None else rows[::-1])]
     packed = [(row.packed, what) for row, what in stored if row.packed is not None]
     found = iter(unpack(connection, packed, () if prompts else PROMPTS))
     # An event of an earlier version, which is not converted yet.
