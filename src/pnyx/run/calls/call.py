@@ -41,7 +41,7 @@ from .context_window import image_tokens, request_limit, thinking_limit
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
-from .limits import Deadline, Gate, delay, now
+from .limits import Deadline, Gate, Slot, delay, now
 from .messages import cache_key, messages
 from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 from .reply_limits import ReplyLimits
@@ -152,9 +152,9 @@ class ModelCall:
                 await self._wait_for_room(refused)
             if (dropped := self.failures.drop_if_down()) is not None:
                 return dropped
-            async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
+            async with gate.call(context.halt.requested, within=context.deadline.left) as slot:
                 context.check()
-                if not inside:
+                if slot is None:
                     continue
                 if (dropped := self.failures.drop_if_down()) is not None:  # while it waited for the gate
                     return dropped
@@ -164,7 +164,8 @@ class ModelCall:
                 if isinstance(intent, CallStarted):
                     if refused is not None:
                         context.waiting.wake()  # the next call may have room too
-                    return await self._race(provider, intent, self.deadline.sooner(context.deadline), gate)
+                    deadline = self.deadline.sooner(context.deadline)
+                    return await self._race(provider, intent, deadline, gate, slot)
                 refused = intent
 
     async def _wait_for_room(self, refused: Refusal) -> None:
@@ -242,21 +243,21 @@ class ModelCall:
         self.failures.record_cut(started, bill, elapsed, redact(reason), stored_reasoning(done, redact))
 
     async def _race(
-        self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
+        self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate, slot: Slot
     ) -> Response:
         """Return the response to the request or, if hedging is on and it is late, to a second one."""
         context = self.context
         patience = context.hedging.patience(self.ask.seat.model) if context.spec.limits.hedge else None
         if patience is None:
-            return await self._send(provider, started, deadline)
-        sends = {started.attempt: asyncio.create_task(self._send(provider, started, deadline))}
+            return await self._send(provider, started, deadline, slot)
+        sends = {started.attempt: asyncio.create_task(self._send(provider, started, deadline, slot))}
         first = sends[started.attempt]
         try:
             await asyncio.wait([first], timeout=patience)
             if first.done() or gate.full or context.halt.reason is not None or not context.hedging.acquire():
                 return await first
-            async with gate.call(first, context.halt.requested, within=context.deadline.left) as inside:
-                if first.done() or not inside:  # while the second one waited for the host's rate limit
+            async with gate.call(first, context.halt.requested, within=context.deadline.left) as more:
+                if first.done() or more is None:  # while the second one waited for the host's rate limit
                     return await first
                 # A second request needs room without a wait, for as long a reply; else there is none.
                 second = None
@@ -264,7 +265,7 @@ class ModelCall:
                     second = await self._record_intent(started.max_tokens)
                 if not isinstance(second, CallStarted):
                     return await first
-                hedge = asyncio.create_task(self._send(provider, second, deadline, quiet=True))
+                hedge = asyncio.create_task(self._send(provider, second, deadline, more, quiet=True))
                 sends[second.attempt] = hedge
                 return await self._first([(started, first), (second, hedge)])
         finally:
@@ -289,7 +290,7 @@ class ModelCall:
         return winner.result()
 
     async def _send(
-        self, provider: Provider, started: CallStarted, deadline: Deadline, quiet: bool = False
+        self, provider: Provider, started: CallStarted, deadline: Deadline, slot: Slot, quiet: bool = False
     ) -> Response:
         """Send the request and return the response. quiet: do not publish its text, since the text of another
         request for the same call is published."""
@@ -326,11 +327,10 @@ class ModelCall:
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = separate(
-                    await complete_call(
-                        provider, call, show if context.broadcast.wants(self.closing) and not quiet else None
-                    )
-                )
+                await slot.ready()
+                started_at = time.monotonic()
+                shown = show if context.broadcast.wants(self.closing) and not quiet else None
+                result = separate(await complete_call(provider, call, shown))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
