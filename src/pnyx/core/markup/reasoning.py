@@ -13,10 +13,10 @@ from .fences import closes_fence, opening_fence
 from .reasoning_tags import (
     END_TOKENS,
     LONGEST,
-    POSSIBLE,
     STARTS,
     Tag,
     is_unfinished,
+    may_have_tags,
     tag_at,
     tags,
     without_end_tokens,
@@ -43,7 +43,7 @@ def split(text: str) -> Split:
     A reply without tags is its own answer, unchanged. If an opening tag never closes, only what stands before
     it is an answer.
     """
-    if not POSSIBLE.search(text):
+    if not may_have_tags(text):
         return Split("", text)
     splitter = ReasoningSplitter()
     splitter.end(text)
