@@ -22,8 +22,8 @@ from ..files.read import read_files
 from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
-from ..run.key_limits import effective_limits
-from ..run.lease import is_held
+from ..run.leases.lease import is_held
+from ..run.options.key_limits import effective_limits
 from ..run.request import RunRequest
 from ..run.resolve import resolve
 from ..run.runner import Runner

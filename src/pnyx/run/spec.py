@@ -23,12 +23,12 @@ from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.call_form import with_calls
 from ..protocols.shared.grounding import grounded
-from .answer_schema import violation
-from .client_tools import call_problem, offer_of
-from .context_window import check_files_fit
-from .limits import Limits
+from .calls.context_window import check_files_fit
+from .calls.limits import Limits
+from .options.answer_schema import violation
+from .options.client_tools import call_problem, offer_of
 
-__all__ = ["LOCAL", "Spec"]
+__all__ = ["LOCAL", "Spec", "check_question"]
 
 LOCAL = "local"
 """Owner of runs from the command line, and of requests with the server's temporary key."""
@@ -250,8 +250,7 @@ class Spec:
 
     def check(self) -> None:
         """Raise `UsageError` or `ConfigError` for a run that could not succeed."""
-        if not self.question.strip():
-            raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+        check_question(self.question)
         self.check_amounts()
         # These are stored in columns of their own, which JSON does not escape.
         for name in ("question", "owner", "conversation", "batch"):
@@ -336,6 +335,12 @@ class Spec:
             if name in values:
                 values[name] = tuple(values[name])
         return build(cls, values, what)
+
+
+def check_question(question: str) -> None:
+    """Raise `UsageError` if there is no question."""
+    if not question.strip():
+        raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
 
 
 def _without_content(file: File) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ..regex import regex
 
 __all__ = [
+    "BARE_CHANNELS",
+    "BOXES",
     "END_TOKENS",
     "LONGEST",
     "STARTS",
@@ -59,6 +61,7 @@ _END_TOKENS = (
         "<|im_sep|>",
         "<|return|>",
         "<|call|>",
+        "[e~[",
     ),
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
     *("<｜end▁of▁sentence｜>", "<｜User｜>"),
@@ -69,7 +72,13 @@ END_TOKENS = regex(
 )
 """A sequence of end-of-turn tokens."""
 
-_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS)
+BOXES = ("<|begin_of_box|>", "<|end_of_box|>")
+"""Tokens around the final answer of GLM's models that see: part of no text."""
+
+BARE_CHANNELS = regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)")
+"""A reply of gpt-oss whose server has taken out the special tokens, and left the names of the channels."""
+
+_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from ...core.regex import regex
 from ...errors import ProviderError
 from .failure_words import (
+    ALLOWANCE,
     BAD_KEY,
     FAILED_GENERATION,
     FILTERED,
@@ -84,6 +85,8 @@ def _final_kind(found: Report) -> str:
         return "refused"
     # An empty account does not fill by waiting, whatever its status.
     if QUOTA.search(words) and not THROTTLED.search(found.code):
+        return "refused"
+    if not (status or found.named_status) and ALLOWANCE.search(words) and not RATE.search(words):
         return "refused"
     if status not in (429, 503) and FILTERED.search(words):
         return "refused"
