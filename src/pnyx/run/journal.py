@@ -33,8 +33,8 @@ from ..core.steps import Ask
 from ..core.text import prompt_name
 from ..errors import Diverged
 from ..store import Database
-from ..store.records import runs as store
 from ..store.documents.contents import RunContents
+from ..store.records import runs as store
 
 __all__ = ["CUT_OFF", "CutOff", "Inherited", "Journal", "Outcome", "within"]
 

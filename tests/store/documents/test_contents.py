@@ -17,7 +17,15 @@ from sqlalchemy import Connection, func, select
 from pnyx.core.events import CallFinished, CallStarted, Event, UnknownEvent, to_json
 from pnyx.errors import Unreadable
 from pnyx.store import Database
-from pnyx.store.documents.contents import LIST, RunContents, add_contents, free_contents, pack, read_contents, unpack
+from pnyx.store.documents.contents import (
+    LIST,
+    RunContents,
+    add_contents,
+    free_contents,
+    pack,
+    read_contents,
+    unpack,
+)
 from pnyx.store.documents.packing import (
     LEAST,
     LEAST_BETWEEN_TAGS,
