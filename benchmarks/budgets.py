@@ -18,7 +18,7 @@ from typing import Any
 from pnyx.config.schema import Settings
 from pnyx.protocols import get
 from pnyx.providers.registry import Providers
-from pnyx.run.limits import Limits
+from pnyx.run.calls.limits import Limits
 from pnyx.run.result import Result
 from pnyx.run.runner import Runner
 from pnyx.run.spec import Spec

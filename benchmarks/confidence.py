@@ -28,8 +28,8 @@ from pnyx.protocols.shared.evidence import VOTES, Statement, support
 from pnyx.reliability.accuracy import AnsweredQuestion
 from pnyx.reliability.calibration import Outcome, brier, calibrate, ece
 from pnyx.reliability.weights import Weights, choose, equal, learn
+from pnyx.run.calls.limits import Limits
 from pnyx.run.learned import calibrate_decision
-from pnyx.run.limits import Limits
 from pnyx.run.spec import Spec
 
 TESTED = 2000

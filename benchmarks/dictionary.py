@@ -1,5 +1,6 @@
-"""Makes the dictionary of zstd that `pnyx.store.packing` compresses with. Databases depend on the one that is
-in use: a better one is another file beside it, never a replacement.
+"""Makes the dictionary of zstd that `pnyx.store.documents.packing` compresses with.
+
+Databases depend on the one that is in use: a better one is another file beside it, never a replacement.
 
     .venv/bin/python -m benchmarks.dictionary FILE [--bytes 16384]
 
@@ -26,7 +27,7 @@ from pnyx.providers.registry import Providers
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
-from pnyx.store import packing
+from pnyx.store.documents import packing
 
 PROTOCOLS = ("consensus", "voting", "council", "deliberate", "single", "moa")
 TIMES = 12
@@ -70,8 +71,8 @@ async def samples() -> list[bytes]:
         tempfile.TemporaryDirectory() as folder,
         mock.patch.object(packing, "compress", keep),
         mock.patch.object(packing, "decompress", plain),
-        mock.patch("pnyx.store.contents.compress", keep),
-        mock.patch("pnyx.store.contents.decompress", plain),
+        mock.patch("pnyx.store.documents.contents.compress", keep),
+        mock.patch("pnyx.store.documents.contents.decompress", plain),
     ):
         chosen = settings("http://127.0.0.1:9/v1", str(Path(folder) / "a.db"))
         async with Runner.open(chosen, Providers(chosen, extra={"lab": FakeProvider(reply)})) as runner:

@@ -37,8 +37,8 @@ from pnyx.core.tool_calls import ToolResult
 from pnyx.providers.base import Call, Completion, Message, Provider
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
+from pnyx.run.calls.messages import messages
 from pnyx.run.drive import Where, drive
-from pnyx.run.messages import messages
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner

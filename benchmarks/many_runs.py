@@ -40,8 +40,9 @@ from pnyx.run.resolve import resolve
 from pnyx.run.run_rows import new_id
 from pnyx.run.runner import Runner
 from pnyx.store import Database
-from pnyx.store import runs as store
-from pnyx.store.cost_sums import sum_up
+from pnyx.store.money.cost_sums import sum_up
+from pnyx.store.records import runs as store
+from pnyx.store.records.word_index import Words
 
 WORDS = [f"w{n}x" for n in range(20_000)]
 WEIGHTS = list(accumulate(1 / (n + 10) for n in range(len(WORDS))))
@@ -177,7 +178,9 @@ def fill(file: Path, count: int, every: int, result: dict[str, Any]) -> None:
             changed |= {"owner": "ada" if n % 5 == 4 else "local"}
             _insert(db, "runs", {**old, **changed, "question": question, "result": json.dumps(found)})
             text = fold_words("\n— ".join([answer, found["dissent"][0]["text"]]))
-            _insert(db, "recall", {"run": run_id, "question": fold_words(question), "answer": text})
+            found_by = Words(fold_words(question), text)
+            number = _insert(db, "recall_runs", {"run": run_id, "checksum": found_by.checksum()})
+            _insert(db, "recall", {"rowid": number, **found_by._asdict()})
             for row in costs:
                 panel = ("", "fast")[n % 7 == 0]
                 _insert(
@@ -200,9 +203,10 @@ def fill(file: Path, count: int, every: int, result: dict[str, Any]) -> None:
         db.commit()
 
 
-def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int | None:
     marks = ", ".join("?" * len(row))
-    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+    query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"
+    return db.execute(query, tuple(row.values())).lastrowid
 
 
 def build(folder: Path, count: int, every: int) -> None:
@@ -280,15 +284,15 @@ async def measure_routes(folder: Path, run: str) -> None:
                 )
                 cursors[name] = _cursor(*row.fetchone())
         for name, path in ROUTES.items():
-            times = []
+            times, used = [], []
             for _ in range(3):
-                start = time.perf_counter()
+                start, cpu = time.perf_counter(), time.process_time()
                 answer = await client.get(path.format(run=run, **cursors))
-                times.append(time.perf_counter() - start)
+                times.append((time.perf_counter() - start) * 1e3)
+                used.append((time.process_time() - cpu) * 1e3)
                 assert answer.status_code == 200, answer.text
-            print(
-                f"| {name} | {min(times) * 1e3:.0f} ms | | {len(answer.content) / 1024:.0f} KiB |", flush=True
-            )
+            size = f"{len(answer.content) / 1024:.0f} KiB"
+            print(f"| {name} | {min(times):.0f} ms | {min(used):.0f} ms | {size} |", flush=True)
         start, path, pages, found = time.perf_counter(), "/v1/runs?limit=1000", 0, 0
         while path and pages < 20:
             answer = await client.get(path)

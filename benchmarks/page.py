@@ -29,7 +29,7 @@ from pnyx.core.events import Event, RunFinished
 from pnyx.core.models import Payer
 from pnyx.run.run_rows import new_id
 from pnyx.store import Database
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.browsing import Tab, chromium, serving
 
 SCROLL = """async ({screens}) => {

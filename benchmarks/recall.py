@@ -20,8 +20,8 @@ from sqlalchemy import Connection
 
 from pnyx.run.runner import new_id
 from pnyx.store import Database
-from pnyx.store import runs as store
-from pnyx.store.search import search
+from pnyx.store.records import runs as store
+from pnyx.store.records.search import search
 
 WORDS = [f"w{n}x" for n in range(20_000)]
 WEIGHTS = list(accumulate(1 / (n + 10) for n in range(len(WORDS))))

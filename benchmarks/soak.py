@@ -24,7 +24,7 @@ from pnyx.core.events import CallFailed, CallFinished, CallStarted
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.scripted import RemoteHost, spawn
 
 FAULTS: tuple[dict[str, object], ...] = (

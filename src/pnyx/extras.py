@@ -70,7 +70,7 @@ def explain(exc: ImportError) -> MissingExtra | None:
 def install_command(extra: str) -> str:
     """The command that adds `extra` to this installation, however that was made.
 
-    uv and pipx make a tool's environment anew, so their commands name the extras that are there too.
+    uv and pipx make a new environment for a tool, so their commands name the extras that are there too.
     """
     url, editable = _source()
     prefix = Path(sys.prefix)

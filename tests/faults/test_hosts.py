@@ -13,7 +13,7 @@ import pytest
 
 import pnyx
 from pnyx.interfaces.open_settings import open_settings
-from pnyx.run.circuit_breaker import PAUSE_S, RUNS, CircuitBreakers
+from pnyx.run.calls.circuit_breaker import PAUSE_S, RUNS, CircuitBreakers
 from pnyx.run.runner import Runner
 from tests.faults.trial import KEY, RETRIES, Trial
 from tests.support.books import Run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.run import limits
+from pnyx.run.calls import limits
 from pnyx.store import Database
 from tests.support.scripted import ScriptedHost
 

@@ -13,10 +13,10 @@ from pnyx.core.steps import Schema
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, Message, ToolSpec
 from pnyx.providers.hosted.provider import HostedProvider, open_hosted
-from pnyx.run.budget import nusd
-from pnyx.run.limits import Limits
+from pnyx.run.calls.limits import Limits
 from pnyx.run.result import Result
 from pnyx.run.spec import Spec
+from pnyx.run.spending.budget import nusd
 from pnyx.store import Database
 from tests.hosts.case import PRICE, Case
 from tests.support.hosting import KEY

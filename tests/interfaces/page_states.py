@@ -158,7 +158,8 @@ def ask_without_models(scene: Scene) -> None:
     def empty(route: Route) -> None:
         settings = route.fetch().json()
         missing = (
-            "no model is on this machine, and no provider's key is set; run: pnyx models pull smollm2-135m"
+            "no API key is set, and no model is on this machine. Set a key, such as: "
+            "export OPENAI_API_KEY=YOUR_KEY; or fetch a small model: pnyx models pull qwen2.5-coder-0.5b"
         )
         settings |= {"seats": [], "models": [], "catalogue": [], "missing": missing}
         route.fulfill(body=json.dumps(settings), content_type="application/json")

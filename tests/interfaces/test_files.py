@@ -22,8 +22,8 @@ from pnyx.core.files import File, number_lines, unique_names
 from pnyx.core.models import Seat
 from pnyx.errors import UsageError
 from pnyx.interfaces.open_settings import open_settings
-from pnyx.run.context_window import check_files_fit, room_left
-from pnyx.store.packing import decompress, from_column
+from pnyx.run.calls.context_window import check_files_fit, room_left
+from pnyx.store.documents.packing import decompress, from_column
 from tests.interfaces.shell import Done, pnyx
 from tests.support.documents import png_of
 from tests.support.scripted import ScriptedHost

@@ -12,7 +12,7 @@ import pytest
 
 import pnyx
 from pnyx.errors import NotFound, UsageError
-from pnyx.store import outcomes, runs
+from pnyx.store.records import outcomes, runs
 
 SEATS = ("m:a", "m:b", "m:c")
 

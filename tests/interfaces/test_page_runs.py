@@ -161,3 +161,60 @@ def test_a_list_of_100_000_runs_draws_what_is_near_the_screen(tab: Tab) -> None:
     first = page.locator("[role=listitem]").first
     assert first.get_attribute("aria-posinset") == "1"
     assert int(first.get_attribute("aria-setsize") or 0) >= 5 * PAGE
+
+
+def pages_of(log: list[dict[str, Any]], calls: int, rounds: int) -> list[dict[str, Any]]:
+    """The events of a finished run with its calls repeated, in so many rounds."""
+    pair = [next(one for one in log if one["type"] == kind) for kind in ("call_started", "call_finished")]
+    body = [
+        {**one, "key": f"/{n}", "round": 1 + n * rounds // calls, "text": f"{n} is so.\n\nFinal answer: {n}"}
+        for n in range(calls)
+        for one in pair
+    ]
+    return [{**one, "seq": seq} for seq, one in enumerate([log[0], *body, log[-1]], 1)]
+
+
+def test_a_long_run_shows_its_verdict_before_its_events_and_draws_what_is_near_the_screen(
+    tab: Tab, server: Serve
+) -> None:
+    (run,) = asked(tab, "how many?")
+    page, held, served = tab.page, list[Route](), list[int]()
+    log = pages_of(server.events(run), calls=400, rounds=1)
+
+    def answer(route: Route) -> None:
+        given = parse_qs(urlsplit(route.request.url).query)
+        after, limit = int(given["after"][0]), int(given["limit"][0])
+        served.append(after)
+        found = log[after : after + limit]
+        following = f'</v1/runs/{run}/events?after={after + limit}&limit={limit}>; rel="next"'
+        more = {"Link": following} if after + limit < len(log) else {}
+        text = "".join(f"data: {json.dumps(event)}\n\n" for event in found)
+        route.fulfill(body=text, content_type="text/event-stream", headers=more)
+
+    changes = [
+        {"seat": "Participant A", "kind": "answer", "before": f"{n}", "now": f"{n + 1}", "round": 1,
+         "phase": "answer", "after": []} for n in range(900)
+    ]  # fmt: skip
+    glance = {"votes": [], "changes": changes, "panel": {"agree": [], "differ": [], "only": []}, "costs": []}
+    page.route("**/overview", lambda route: route.fulfill(json=glance))
+    page.route(f"**/v1/runs/{run}/events?*", lambda route: held.append(route))
+    open_runs(page)
+    page.get_by_role("link", name="how many?").click()
+    expect(tab.verdict.locator(".final")).to_contain_text("42")
+    expect(page.get_by_role("heading", name="900 changes of mind")).to_be_visible()
+    assert page.locator(".changes li").count() < 20
+    expect(page.get_by_text("Loading the debate")).to_be_visible()
+    assert page.locator(".stage").count() == 0
+    page.route(f"**/v1/runs/{run}/events?*", answer)
+    answer(held[0])
+    expect(page.locator(".stage")).to_have_count(1)
+    assert served == sorted(set(served))
+    expect(page.locator(".stage > summary")).to_contain_text("400 replies")
+    for _ in range(10):
+        page.evaluate("scrollBy({top: innerHeight * 0.9, behavior: 'instant'})")
+        page.wait_for_timeout(20)
+    assert 0 < page.locator(".turn").count() < 120
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".turn")).to_have_count(400)
+    assert page.locator(".changes li").count() == 900

@@ -17,11 +17,12 @@ from pnyx.config.schema import StorageSettings
 from pnyx.interfaces import retention
 from pnyx.interfaces.run_records import RunRecords
 from pnyx.reliability.feedback import JudgedRun
-from pnyx.run.lease import this_worker
-from pnyx.store import Database, outcomes
-from pnyx.store import runs as store
-from pnyx.store.labels import LabelChange, change_labels
-from pnyx.store.pruning import Rule
+from pnyx.run.leases.lease import this_worker
+from pnyx.store import Database
+from pnyx.store.records import outcomes
+from pnyx.store.records import runs as store
+from pnyx.store.records.labels import LabelChange, change_labels
+from pnyx.store.records.pruning import Rule
 from pnyx.store.schema import runs
 from pnyx.store.space import give_back
 from tests.interfaces.shell import pnyx, screen

@@ -18,7 +18,7 @@ from pnyx.errors import NotInForm
 from pnyx.protocols import get
 from pnyx.protocols.shared.call_form import with_calls
 from pnyx.protocols.shared.poll import TEXT
-from pnyx.run.client_tools import call_problem
+from pnyx.run.options.client_tools import call_problem
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.all_protocols import PLAN, SEATS
 

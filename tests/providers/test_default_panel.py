@@ -122,5 +122,7 @@ def test_the_default_panel_uses_any_installed_model(home: Mapping[str, str], tmp
 
 
 def test_without_any_model_the_error_names_the_command_to_type(home: Mapping[str, str]) -> None:
-    with pytest.raises(ConfigError, match=r"run: pnyx models pull smollm2-135m$"):
+    with pytest.raises(
+        ConfigError, match=r"export OPENAI_API_KEY=YOUR_KEY; .* pnyx models pull qwen2.5-coder-0.5b$"
+    ):
         default_panel(Settings(), home)

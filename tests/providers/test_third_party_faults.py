@@ -55,7 +55,7 @@ class Broken:
 
 async def _run(broken: Broken, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> pnyx.Result:
     monkeypatch.setenv("PNYX_DATABASE", f"sqlite:///{tmp_path}/pnyx.db")
-    monkeypatch.setattr("pnyx.run.call.delay", lambda tries, error: 0.0)
+    monkeypatch.setattr("pnyx.run.calls.call.delay", lambda tries, error: 0.0)
     good = pnyx.FakeProvider(lambda call: "Final answer: 4")
     return await pnyx.ask(
         "What is 2 + 2?",

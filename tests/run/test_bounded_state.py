@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from pnyx.core.models import Seat
-from pnyx.run import circuit_breaker, hedging, learned
-from pnyx.run.circuit_breaker import CircuitBreakers
-from pnyx.run.hedging import Hedging
+from pnyx.run import learned
+from pnyx.run.calls import circuit_breaker, hedging
+from pnyx.run.calls.circuit_breaker import CircuitBreakers
+from pnyx.run.calls.hedging import Hedging
+from pnyx.run.calls.limits import Limits
 from pnyx.run.learned import LearnedHistory
-from pnyx.run.limits import Limits
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 

@@ -15,7 +15,7 @@ from pnyx.core.steps import Brief, Decision, Panel, Reply
 from pnyx.core.text import Draft
 from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
-from pnyx.run.limits import Limits
+from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, spec, well_formed

@@ -8,8 +8,9 @@ import pytest
 
 from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.errors import Fenced
-from pnyx.store import Database, leases
-from pnyx.store import runs as store
+from pnyx.store import Database
+from pnyx.store.records import leases
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, fixed_reply, well_formed
 

@@ -10,7 +10,7 @@ import pytest
 
 import pnyx
 from pnyx import protocols
-from pnyx.store import runs
+from pnyx.store.records import runs
 
 
 def came_to(decision: object) -> pnyx.Protocol:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from pnyx.errors import Running, Taken
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, fixed_reply, spec
 

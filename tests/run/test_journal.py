@@ -13,11 +13,11 @@ from sqlalchemy import Connection
 
 from pnyx.core.events import Event, PhaseEntered, VoteTallied
 from pnyx.errors import OutOfBudget
+from pnyx.run.calls.limits import Limits, now
 from pnyx.run.journal import Journal
-from pnyx.run.limits import Limits, now
 from pnyx.run.spec import Spec
 from pnyx.store import Database
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.panels import seats
 
 RUN = "journal"

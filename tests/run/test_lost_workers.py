@@ -13,12 +13,12 @@ from pnyx.config.schema import Settings
 from pnyx.errors import ConfigError
 from pnyx.interfaces.views.queue import read_queue
 from pnyx.interfaces.views.records import Record, read_run
-from pnyx.run.lease import is_held, is_waiting
+from pnyx.run.leases.lease import is_held, is_waiting
 from pnyx.run.runner import Runner
 from pnyx.run.worker import End, Worker
-from pnyx.store import leases
-from pnyx.store import runs as store
 from pnyx.store.queue_shares import Share
+from pnyx.store.records import leases
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, spec, well_formed
 
@@ -37,7 +37,7 @@ def worker_on(node: Node, **settings: Any) -> Worker:
 async def lose(node: Node, run_id: str, seconds: float = 60.0) -> None:
     """Let a worker on another host take the run and end without a word, `seconds` ago."""
     row = await row_of(node, run_id)
-    await node.database.write(lambda c: leases.take(c, run_id, GONE, "now", row, anew=False))
+    await node.database.write(lambda c: leases.take(c, run_id, GONE, "now", row, by_owner=False))
     await age(node, run_id, seconds)
 
 
@@ -78,7 +78,7 @@ async def test_a_run_that_ends_its_workers_is_held_back_after_so_many_tries(make
     state = await node.database.read(read_queue)
     (held,) = state.to_json()["held_back"]
     assert (held["run_id"], held["reason"], held["lost_workers"]) == (run_id, message, tries)
-    # No worker takes it again, and its owner can have it tried anew.
+    # No worker takes it again, and its owner can have it tried again.
     assert await worker_on(node, **settings)._run(run_id) == End.DONE
     assert node.host.sent == []
     assert await node.runner.requeue(run_id) == run_id
@@ -112,7 +112,7 @@ async def test_a_worker_that_stops_in_order_is_not_counted(make: MAKE) -> None:
     for _ in range(4):
         row = await row_of(node, run_id)
         epoch = await node.database.write(
-            lambda c, row=row: leases.take(c, run_id, GONE, "now", row, anew=False)  # type: ignore[misc]
+            lambda c, row=row: leases.take(c, run_id, GONE, "now", row, by_owner=False)  # type: ignore[misc]
         )
         await node.database.write(lambda c, epoch=epoch: leases.release(c, run_id, epoch, "running", GONE))  # type: ignore[misc]
     assert (await row_of(node, run_id)).lost_workers == 0

@@ -15,7 +15,7 @@ from pnyx.core.models import Usage
 from pnyx.errors import ConfigError
 from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Summary, exit_code
-from pnyx.store import ledger
+from pnyx.store.money import ledger
 from tests.support.panels import Host, seats
 from tests.support.processes import Node, account_of, fixed_reply, well_formed
 

@@ -18,7 +18,7 @@ import pytest
 
 from pnyx.core.documents import FORMAT
 from pnyx.store import Database
-from pnyx.store.conversion import convert
+from pnyx.store.documents.conversion import convert
 from tests.interfaces.shell import pnyx
 from tests.run.test_previous_version import Stored, stored
 from tests.support.serving import open_server

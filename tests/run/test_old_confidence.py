@@ -8,8 +8,8 @@ import pytest
 
 from pnyx.core.decision import Decision
 from pnyx.reliability.feedback import judge
+from pnyx.run.calls.limits import Limits
 from pnyx.run.learned import calibrate_decision
-from pnyx.run.limits import Limits
 from pnyx.run.result import Result, exit_code
 from pnyx.run.spec import Spec
 

@@ -12,10 +12,10 @@ import pytest
 
 from pnyx.errors import Running
 from pnyx.interfaces.views.records import read_run
-from pnyx.run.lease import is_waiting
+from pnyx.run.leases.lease import is_waiting
 from pnyx.run.runner import Runner
-from pnyx.store import leases
-from pnyx.store import runs as store
+from pnyx.store.records import leases
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, die, fixed_reply, spec, well_formed
 

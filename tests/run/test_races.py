@@ -24,12 +24,12 @@ from pnyx.interfaces.views.records import read_run
 from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
+from pnyx.run.calls.limits import Gate, Limits
 from pnyx.run.context import RunContext
-from pnyx.run.limits import Gate, Limits
 from pnyx.run.result import Result, exit_code
 from pnyx.run.runner import CANCEL_TRIES
-from pnyx.store import ledger
-from pnyx.store import runs as store
+from pnyx.store.money import ledger
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, die, fixed_reply, spec, well_formed
 from tests.support.stored import as_json
@@ -182,8 +182,8 @@ async def test_a_cancelled_wait_at_a_gate_does_not_count_against_its_rate() -> N
     gate = Gate(8, per_minute=300)
 
     async def entered(within: float) -> bool:
-        async with gate.call(within=within) as inside:
-            return inside
+        async with gate.call(within=within) as slot:
+            return slot is not None
 
     assert await entered(1)
     assert not any(await asyncio.gather(*(entered(0.01) for _ in range(20))))

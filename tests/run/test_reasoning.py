@@ -21,9 +21,9 @@ from pnyx.core.events import (
 from pnyx.core.models import Usage
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
-from pnyx.run.admission import Refusal
-from pnyx.run.call import ModelCall
-from pnyx.run.reply import LONGEST_REASONING
+from pnyx.run.calls.admission import Refusal
+from pnyx.run.calls.call import ModelCall
+from pnyx.run.calls.reply import LONGEST_REASONING
 from pnyx.run.result import exit_code
 from tests.support.panels import Host, ProcessKilled, seats
 from tests.support.processes import Node, account_of, die, fixed_reply, well_formed

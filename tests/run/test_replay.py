@@ -22,7 +22,7 @@ from pnyx.errors import NoQuorum, ProviderError, SeatAbsent
 from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.store import Database
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 
 SEATS = seats("h:1", "h:2", "h:3")

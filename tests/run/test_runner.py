@@ -16,7 +16,7 @@ from pnyx.interfaces.views.outcome import headline
 from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Result, exit_code
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, fixed_reply, well_formed

@@ -13,13 +13,14 @@ import pytest
 from pnyx.core.events import Budget, CallFailed, CallStarted
 from pnyx.core.models import NUSD
 from pnyx.protocols import get
-from pnyx.run.expectation import expect
+from pnyx.run.calls.limits import Limits
 from pnyx.run.handle import RunHandle
-from pnyx.run.limits import Limits
 from pnyx.run.result import Result
 from pnyx.run.spec import Spec
-from pnyx.store import Database, holds, ledger
-from pnyx.store import runs as store
+from pnyx.run.spending.expectation import expect
+from pnyx.store import Database
+from pnyx.store.money import holds, ledger
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node
 from tests.support.sized import SEATS, SizedHost

@@ -18,10 +18,10 @@ from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
 from pnyx.providers.base import Call, Completion
 from pnyx.run.batch import Batch
 from pnyx.run.handle import RunHandle
-from pnyx.run.lease_keeper import POLL_S
+from pnyx.run.leases.lease_keeper import POLL_S
 from pnyx.run.result import exit_code
-from pnyx.store import leases
-from pnyx.store import runs as store
+from pnyx.store.records import leases
+from pnyx.store.records import runs as store
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, fixed_reply, spec, well_formed

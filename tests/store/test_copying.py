@@ -15,12 +15,14 @@ from sqlalchemy import Connection, select
 
 from pnyx.errors import StoreError, UsageError
 from pnyx.reliability.feedback import JudgedRun
-from pnyx.store import Database, holds, keys, outcomes, shares
-from pnyx.store import runs as store
-from pnyx.store.contents import add_contents
+from pnyx.store import Database, keys
 from pnyx.store.copying import TABLES, backup, restore
-from pnyx.store.cost_sums import sum_up
-from pnyx.store.labels import LabelChange, change_labels
+from pnyx.store.documents.contents import add_contents
+from pnyx.store.money import holds
+from pnyx.store.money.cost_sums import sum_up
+from pnyx.store.records import outcomes, shares
+from pnyx.store.records import runs as store
+from pnyx.store.records.labels import LabelChange, change_labels
 from pnyx.store.schema import runs
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply

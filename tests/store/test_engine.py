@@ -16,8 +16,9 @@ import pytest
 from sqlalchemy import Connection, text
 
 from pnyx.errors import ConfigError, OutOfBudget, StoreError
-from pnyx.store import Database, engine, ledger
-from pnyx.store import runs as store
+from pnyx.store import Database, engine
+from pnyx.store.money import ledger
+from pnyx.store.records import runs as store
 from pnyx.store.schema import REVISION
 
 

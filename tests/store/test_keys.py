@@ -8,7 +8,7 @@ import pytest
 
 from pnyx.errors import NotFound, Taken, Unreadable
 from pnyx.interfaces.open_settings import open_settings
-from pnyx.run.key_limits import key_limits, limits_of_keys
+from pnyx.run.options.key_limits import key_limits, limits_of_keys
 from pnyx.store import Database, keys
 from pnyx.store.keys import KeyUse, StoredKey
 

@@ -11,13 +11,13 @@ from sqlalchemy import Connection, event, insert, text
 
 from pnyx.config.schema import KEEP
 from pnyx.errors import NotFound
-from pnyx.run.lease import is_active
+from pnyx.run.leases.lease import is_active
 from pnyx.store import Database
-from pnyx.store import runs as store
-from pnyx.store.cost_sums import cost_sums
-from pnyx.store.costs import costs_of
-from pnyx.store.labels import LabelChange, change_labels, read_labels
-from pnyx.store.pruning import Rule, prune_some
+from pnyx.store.money.cost_sums import cost_sums
+from pnyx.store.money.costs import costs_of
+from pnyx.store.records import runs as store
+from pnyx.store.records.labels import LabelChange, change_labels, read_labels
+from pnyx.store.records.pruning import Rule, prune_some
 from pnyx.store.schema import runs
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -13,15 +13,16 @@ from pnyx.core.protocol import Protocol
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
 from pnyx.run.broadcast import Broadcast
-from pnyx.run.budget import RunBudget
+from pnyx.run.calls.limits import Deadline, Gate, Limits, now
 from pnyx.run.context import RunContext
 from pnyx.run.journal import Journal
-from pnyx.run.limits import Deadline, Gate, Limits, now
 from pnyx.run.performer import Performer
 from pnyx.run.result import Summary
 from pnyx.run.spec import Spec
-from pnyx.store import Database, leases
-from pnyx.store import runs as store
+from pnyx.run.spending.budget import RunBudget
+from pnyx.store import Database
+from pnyx.store.records import leases
+from pnyx.store.records import runs as store
 
 PRICE = Price(1.0, 4.0)
 LIMITS = Limits(30.0, 100, 0)

@@ -11,12 +11,13 @@ from pnyx.config.schema import Settings
 from pnyx.core.events import Event, RunFinished
 from pnyx.protocols import get
 from pnyx.providers.base import Call
+from pnyx.run.calls.limits import Limits
 from pnyx.run.handle import RunHandle
-from pnyx.run.limits import Limits
 from pnyx.run.runner import Runner
 from pnyx.run.spec import Spec
-from pnyx.store import Database, ledger
-from pnyx.store import runs as store
+from pnyx.store import Database
+from pnyx.store.money import ledger
+from pnyx.store.records import runs as store
 from tests.support.panels import Host, Hosts, seats
 
 PANEL = seats("h:large", "h:mid", "h:small")

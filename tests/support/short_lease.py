@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 
 from pnyx.interfaces.cli import main
-from pnyx.run import lease, lease_keeper, worker
+from pnyx.run import worker
+from pnyx.run.leases import lease, lease_keeper
 
 __all__ = ["BEAT_S", "LEASE_S"]
 

@@ -20,14 +20,14 @@ from pnyx.errors import ConfigError
 from pnyx.interfaces.views.transcript import Transcript
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.registry import Providers
-from pnyx.run.budget import OVERHEAD_TOKENS, SEARCH_TOKENS
+from pnyx.run.calls.host_search import SEARCHES
 from pnyx.run.handle import RunHandle
-from pnyx.run.host_search import SEARCHES
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
-from pnyx.store import ledger
-from pnyx.store import runs as store
+from pnyx.run.spending.budget import OVERHEAD_TOKENS, SEARCH_TOKENS
+from pnyx.store.money import ledger
+from pnyx.store.records import runs as store
 from tests.support.scripted import ScriptedHost
 
 KEY = "sk-planted-0123456789"

@@ -330,6 +330,8 @@ class Settings(Table):
             return self.panels[name]
         known = ", ".join(self.panels)
         there = f"there are: {known}" if known else "none is saved: `pnyx init` saves one"
+        if ":" in name:
+            there += "; to name a model, use -m"
         raise NotFound(f"no saved panel {name[:80]!r}{nearest(name, self.panels)}; {there}")
 
     def with_provider_objects(self, names: Iterable[str]) -> Settings:

@@ -2,7 +2,7 @@
 
 A limit holds the longest valid reply with its reasons in any language: about 100 words for a ballot, and some
 languages take four tokens for a word. It makes the reservation of a short call small. It never cuts a reply
-off for good: one that ends there is asked for again under the limit of the run (`run.call`).
+off for good: one that ends there is asked for again under the limit of the run (`run.calls.call`).
 
 The usual lengths are those of English replies to our prompts. They only serve the expected cost of a run.
 """

@@ -7,7 +7,7 @@ import binascii
 import json
 
 from ..errors import UsageError
-from ..store.runs import RunRow
+from ..store.records.runs import RunRow
 
 __all__ = ["cursor_after", "parse_cursor"]
 

@@ -13,7 +13,7 @@ from ..config.schema import Settings, nearest
 from ..config.server_settings import KeyLimits
 from ..core.regex import regex
 from ..errors import Unreadable, UsageError
-from ..run.key_limits import effective_limits, read_limits
+from ..run.options.key_limits import effective_limits, read_limits
 from ..store.keys import StoredKey
 
 __all__ = ["changed_limits", "described", "parse_time", "time_after"]
@@ -26,7 +26,7 @@ NOTHING = "none"
 
 
 def stamp(time: datetime) -> str:
-    """A time as `run.limits.now` writes it."""
+    """A time as `run.calls.limits.now` writes it."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ..config.server_settings import KeyLimits
 from ..core.regex import regex
 from ..errors import Unreadable, UsageError
-from ..run.key_limits import read_limits
-from ..run.limits import now
+from ..run.calls.limits import now
+from ..run.options.key_limits import read_limits
 from ..run.spec import LOCAL
 
 if TYPE_CHECKING:

@@ -32,12 +32,12 @@ from ..files.read import read_files
 from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
+from ..run.options.responses import Response
 from ..run.request import OPTIONS, RunRequest
 from ..run.resolve import Amount, check_arguments, resolve
-from ..run.responses import Response
 from ..run.result import Result
 from ..run.runner import Runner
-from ..store.labels import LabelChange
+from ..store.records.labels import LabelChange
 from .open_settings import open_settings
 from .run_records import RunRecords
 from .service import RunService

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from ..config.schema import StorageSettings
 from ..core.durations import parse_duration
 from ..errors import PnyxError
-from ..store.pruning import Rule
+from ..store.records.pruning import Rule
 from .run_records import RunRecords
 from .views.transcript import quantity
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import Connection
 
@@ -15,22 +15,26 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.owners import LEARNER, OWNER
-from ..run.expectation import kind_of
-from ..run.lease import is_active
-from ..run.limits import now
+from ..run.calls.limits import now
+from ..run.leases.lease import is_active
 from ..run.spec import Spec
-from ..store import Database, copying, holds, keys, ledger, outcomes, shares, storage
-from ..store import runs as store
-from ..store.conversations import begin_conversation
-from ..store.cost_sums import CostSum, cost_sums
-from ..store.costs import CallCosts, call_costs
-from ..store.deletion import delete_run
-from ..store.entries import PAGE
-from ..store.labels import LabelChange, change_labels
-from ..store.pruning import Prunable, Pruned, Rule, prunable, prune_some
+from ..run.spending.expectation import kind_of
+from ..store import Database, copying, keys, storage
+from ..store.money import holds, ledger
+from ..store.money.cost_sums import CostSum, cost_sums
+from ..store.money.costs import CallCosts, call_costs
+from ..store.records import outcomes, shares
+from ..store.records import runs as store
+from ..store.records.conversations import begin_conversation
+from ..store.records.deletion import delete_run
+from ..store.records.entries import PAGE
+from ..store.records.labels import LabelChange, change_labels
+from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
 from .keys import hash_key
+from .overviews import Overviews
 from .shares import DEFAULT_S, expiry, new_token
+from .views.overview import READS
 from .views.queue import QueueState, read_queue
 from .views.records import (
     Record,
@@ -57,6 +61,7 @@ class RunRecords:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._overviews = Overviews()
 
     @classmethod
     @asynccontextmanager
@@ -96,10 +101,23 @@ class RunRecords:
         """A run without its events. Raises `NotFound`."""
         return await self._database.read(partial(read_state, prefix=prefix, owner=owner))
 
+    async def overview(self, prefix: str, owner: str | None = None) -> dict[str, Any]:
+        """The debate of a run at a glance, see `views.overview`. Raises `NotFound`, `Unreadable`."""
+        row = await self.find(prefix, owner)
+        log = partial(store.log, run_id=row.check().id, prompts=False, only=READS)
+        return await self._overviews.of(row, lambda: self._database.read(log))
+
     async def page(self, run_id: str, after: int, limit: int, *, prompts: bool = True) -> list[Event]:
         """At most `limit` stored events of a run with a `seq` above `after`."""
         work = partial(store.log, run_id=run_id, after=after, limit=limit, prompts=prompts)
         return await self._database.read(work)
+
+    async def pages(self, row: store.RunRow) -> AsyncIterator[list[Event]]:
+        """The events that a run had when its row was read, in pages."""
+        after = 0
+        while after < row.seq and (page := await self.page(row.id, after, PAGE)):
+            yield [event for event in page if (event.seq or 0) <= row.seq]
+            after = page[-1].seq or row.seq
 
     async def queue_state(self) -> QueueState:
         """What waits for workers, what they run, and what is held back; of every owner."""
@@ -182,7 +200,7 @@ class RunRecords:
         return await self._database.read(partial(prunable, rule=rule))
 
     async def prune_some(self, rule: Rule, limit: int, after: tuple[str, str] | None = None) -> Pruned:
-        """Delete some of the old runs; see `store.pruning.prune_some`."""
+        """Delete some of the old runs; see `store.records.pruning.prune_some`."""
         work = partial(prune_some, rule=rule, limit=limit, is_active=is_active, after=after)
         return await self._database.write(work)
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..core.events import Event, UnknownEvent, to_json
 from ..core.regex import regex
 from ..errors import LinkEnded, UsageError
-from ..run.limits import now
+from ..run.calls.limits import now
 from .keys import FRESH_S, hash_key, is_reserved
 
 if TYPE_CHECKING:
-    from ..store.shares import ShareRow
+    from ..store.records.shares import ShareRow
     from .run_records import RunRecords
 
 __all__ = [

@@ -317,7 +317,8 @@ def default_panel(settings: Settings, env: Mapping[str, str] = ENVIRONMENT) -> D
     chosen = tuple(name for name in available if name in KNOWN and KNOWN[name].default) or available[:1]
     if not chosen:
         raise ConfigError(
-            "no model is on this machine, and no provider's key is set; run: pnyx models pull smollm2-135m"
+            "no API key is set, and no model is on this machine. Set a key, such as: "
+            "export OPENAI_API_KEY=YOUR_KEY; or fetch a small model: pnyx models pull qwen2.5-coder-0.5b"
         )
     return DefaultPanel(_at_least_three(tuple(f"embedded:{name}" for name in chosen)), "quick")
 

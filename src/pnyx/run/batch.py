@@ -17,11 +17,11 @@ from weakref import WeakValueDictionary
 from ..core.events import CallFailed, CallStarted, Event, RunFinished
 from ..errors import Diverged, Halted, Interrupted, OutOfBudget
 from ..prompts import digest
-from .exhaustion import batch_remedy, reason
 from .handle import RunHandle
 from .result import Result
 from .runner import Runner
 from .spec import Spec
+from .spending.exhaustion import batch_remedy, reason
 
 __all__ = ["Batch", "failure", "request_key"]
 

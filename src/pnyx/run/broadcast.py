@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
 from ..store import Database
-from ..store import runs as store
-from ..store.entries import PAGE
+from ..store.records import runs as store
+from ..store.records.entries import PAGE
 
 __all__ = ["Broadcast", "TextWanted"]
 

@@ -13,20 +13,20 @@ from ..core.models import NUSD
 from ..errors import DeadlinePassed, NoQuorum
 from ..providers.base import Provider
 from ..providers.redaction import Redactor
-from ..store.ledger import Account
+from ..store.money.ledger import Account
 from ..tools import Toolbox
 from .broadcast import Broadcast
-from .budget import RunBudget, budget_event, nusd
-from .circuit_breaker import CircuitBreakers
+from .calls.circuit_breaker import CircuitBreakers
+from .calls.hedging import Hedging
+from .calls.limits import Deadline, Gate, now
+from .calls.warm_up import WarmUp
 from .halting import Halt, StopRequests
-from .hedging import Hedging
 from .journal import Journal, within
-from .limits import Deadline, Gate, now
 from .observer import Observer, RunIdentity, call_span
 from .result import Summary
 from .spec import Spec
-from .waiting import Waiting
-from .warm_up import WarmUp
+from .spending.budget import RunBudget, budget_event, nusd
+from .spending.waiting import Waiting
 
 __all__ = ["RunContext"]
 
@@ -79,6 +79,11 @@ class RunContext:
     def quorum(self) -> int:
         """The least number of live seats. Raises `NotFound` if the protocol is not installed."""
         return self.spec.quorum
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The references of models that prompts mask, see `Panel.names`."""
+        return self.spec.panel.names
 
     @cached_property
     def identity(self) -> RunIdentity:

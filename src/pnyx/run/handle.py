@@ -26,18 +26,18 @@ from ..errors import (
     StoreError,
     WorkersLost,
 )
-from ..store import ledger
+from ..store.money import ledger
 from .broadcast import TextWanted
-from .claim import learn_cost
+from .calls.limits import now
 from .context import RunContext
 from .drive import drive
-from .exhaustion import exhausted_event, reason, remedy
 from .learned import calibrate_decision
-from .limits import now
 from .observer import RunClosed, RunOpened
 from .performer import Performer
 from .result import Result, Summary
 from .spec import Spec
+from .spending.claim import learn_cost
+from .spending.exhaustion import exhausted_event, reason, remedy
 
 __all__ = ["RunHandle"]
 

@@ -11,7 +11,7 @@ from ..core.lru import LRU
 from ..core.models import strongest
 from ..core.steps import Decision
 from ..store import Database
-from ..store import outcomes as store
+from ..store.records import outcomes as store
 from .spec import Spec
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from ..core.events import BranchesClosed, CallFailed, PhaseEntered, SeatAbstaine
 from ..core.steps import Abstain, Ask, Enter, Reply, Tally, Use
 from ..core.tool_calls import ToolCall, ToolResult
 from ..errors import SeatAbsent
-from .call import ModelCall
+from .calls.call import ModelCall
+from .calls.limits import now
 from .context import RunContext
 from .drive import Where
-from .limits import now
 
 __all__ = ["Performer"]
 

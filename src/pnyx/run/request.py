@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..core.files import File, Source
     from ..core.text import Material
-    from .responses import Response
+    from .options.responses import Response
 
 __all__ = ["NAME", "OPTIONS", "TEXT", "Kind", "RequestOption", "RunRequest"]
 

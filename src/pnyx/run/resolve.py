@@ -39,14 +39,14 @@ from ..providers.catalogue import (
     split_names,
 )
 from ..tools.open import enabled_tools
-from .answer_schema import check_schema
-from .client_tools import BadToolError, check_tools
-from .host_search import SEARCHES, TOOL
-from .limits import Limits
+from .calls.host_search import SEARCHES, TOOL
+from .calls.limits import Limits
+from .options.answer_schema import check_schema
+from .options.client_tools import BadToolError, check_tools
+from .options.responses import parse_responses
+from .options.saved_panels import with_saved_panel
 from .request import OPTIONS, Kind, RunRequest
-from .responses import parse_responses
-from .saved_panels import with_saved_panel
-from .spec import Spec
+from .spec import Spec, check_question
 
 __all__ = ["Amount", "check_arguments", "resolve", "shared_caps"]
 
@@ -121,6 +121,8 @@ def resolve(
     the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     values = _values(with_saved_panel(request, settings))
+    # First of all: who forgot the question need not hear about models and keys.
+    check_question(values.question)
     protocol = protocols.get(values.protocol or settings.run.protocol)
     models, names = split_names(values.models)
     panel = _panel(settings, models)

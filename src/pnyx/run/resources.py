@@ -18,22 +18,22 @@ from ..store import Database
 from ..tools import Toolbox
 from ..tools.open import open_tools
 from .broadcast import Broadcast
-from .budget import RunBudget, nusd
-from .circuit_breaker import CircuitBreakers
-from .claim import Claim
+from .calls.circuit_breaker import CircuitBreakers
+from .calls.hedging import Hedging
+from .calls.host_search import TOOL as SEARCH
+from .calls.host_search import missing_search_note, seats_without_search
+from .calls.limits import Deadline, Gate
+from .calls.turns import StoredTurns
+from .calls.warm_up import WarmUp
 from .context import RunContext
 from .halting import StopRequests
-from .hedging import Hedging
-from .host_search import TOOL as SEARCH
-from .host_search import missing_search_note, seats_without_search
 from .journal import Inherited, Journal
-from .limits import Deadline, Gate
 from .observer import Observer, RunEvent, RunIdentity, renewed
 from .result import Summary
 from .spec import Spec
-from .turns import StoredTurns
-from .waiting import Waiting
-from .warm_up import WarmUp
+from .spending.budget import RunBudget, nusd
+from .spending.claim import Claim
+from .spending.waiting import Waiting
 
 __all__ = ["RunResources"]
 

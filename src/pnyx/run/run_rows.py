@@ -15,16 +15,18 @@ from sqlalchemy import Connection
 from .._version import __version__
 from ..config.schema import Settings
 from ..core.events import CallFinished, CallStarted, Event, RunStarted
-from ..store import Database, leases, ledger
-from ..store import runs as store
-from ..store.contents import add_contents, read_contents
-from ..store.cost_sums import sum_up
-from .budget import RunBudget, usd
+from ..store import Database
+from ..store.documents.contents import add_contents, read_contents
+from ..store.money import ledger
+from ..store.money.cost_sums import sum_up
+from ..store.records import leases
+from ..store.records import runs as store
+from .calls.limits import now
 from .journal import Inherited
-from .key_limits import with_key_caps
-from .limits import now
+from .options.key_limits import with_key_caps
 from .resolve import shared_caps
 from .spec import Spec
+from .spending.budget import RunBudget, usd
 
 __all__ = [
     "Resumable",
@@ -132,13 +134,14 @@ def read_spec(connection: Connection, row: store.RunRow) -> Spec:
 
 
 def take_over(
-    connection: Connection, run: Resumable, worker: str | None, result: Mapping[str, Any], *, anew: bool
+    connection: Connection, run: Resumable, worker: str | None, result: Mapping[str, Any], *, by_owner: bool
 ) -> int:
     """Make `worker` the only writer of a resumed run; return its new epoch. Raises what `leases.take` raises.
 
-    worker: None: the first worker that takes it. result: its result until now, as JSON. anew: see there.
+    worker: None: the first worker that takes it. result: its result until now, as JSON.
+    by_owner: whether its owner resumes it; False: a worker takes it.
     """
-    epoch = leases.take(connection, run.row.id, worker, now(), run.row, anew=anew)
+    epoch = leases.take(connection, run.row.id, worker, now(), run.row, by_owner=by_owner)
     run.budget.open(connection, now())
     store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": result})
     return epoch

@@ -21,18 +21,19 @@ from ..core.decision import FINAL
 from ..core.events import Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
-from ..store import Database, leases, ledger
-from ..store import runs as store
-from ..store.runs import WORKER
-from .budget import budget_event
+from ..store import Database
+from ..store.money import ledger
+from ..store.records import leases
+from ..store.records import runs as store
+from ..store.records.runs import WORKER
+from .calls.limits import now
 from .handle import RunHandle
 from .journal import Inherited
-from .key_limits import with_key_caps
 from .learned import LearnedHistory
-from .lease import is_held, is_waiting, this_worker
-from .lease_keeper import LeaseKeeper
-from .limits import now
-from .local_runs import LocalRuns
+from .leases.lease import is_held, is_waiting, this_worker
+from .leases.lease_keeper import LeaseKeeper
+from .leases.local_runs import LocalRuns
+from .options.key_limits import with_key_caps
 from .resources import RunResources
 from .run_rows import (
     Resumable,
@@ -47,6 +48,7 @@ from .run_rows import (
     take_over,
 )
 from .spec import LOCAL, Spec
+from .spending.budget import budget_event
 
 __all__ = ["Runner"]
 
@@ -198,7 +200,7 @@ class Runner:
         result = self._existing_handle(row, spec, run.past).interim_result()
 
         def put(connection: Connection) -> None:
-            epoch = take_over(connection, run, None, result, anew=True)
+            epoch = take_over(connection, run, None, result, by_owner=True)
             account = ledger.read_account(connection, run.budget.run_scope)
             events = [] if budget_usd is None else [budget_event("raised", account, now())]
             store.append(connection, row.id, epoch, events)
@@ -234,7 +236,7 @@ class Runner:
         handle = self._existing_handle(row, run.spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
             result = handle.interim_result()
-            take = partial(take_over, run=run, worker=self._name, result=result, anew=not self.worker)
+            take = partial(take_over, run=run, worker=self._name, result=result, by_owner=not self.worker)
             await self._keeper.take(epochs, take)
             handle.write_off()
             if budget_usd is not None:
@@ -298,7 +300,7 @@ class Runner:
         """Take a run that no process runs, to end or pause it in the block. Raises `Running`."""
         past = await self.database.read(lambda c: store.log(c, row.id))
         handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
-        take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row, anew=False)
+        take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row, by_owner=False)
         with self._keeper.ownership(row.id) as epochs:
             await self._keeper.take(epochs, take)
             yield handle

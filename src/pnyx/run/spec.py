@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
 from .. import protocols
 from ..core.decision import Given
-from ..core.documents import build
+from ..core.documents import build, to_document
 from ..core.files import File, contents, file_rows
 from ..core.models import MOST, REVISION, Payer, Price, Seat
 from ..core.protocol import Protocol
@@ -23,12 +23,12 @@ from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.call_form import with_calls
 from ..protocols.shared.grounding import grounded
-from .answer_schema import violation
-from .client_tools import call_problem, offer_of
-from .context_window import check_files_fit
-from .limits import Limits
+from .calls.context_window import check_files_fit
+from .calls.limits import Limits
+from .options.answer_schema import violation
+from .options.client_tools import call_problem, offer_of
 
-__all__ = ["LOCAL", "Spec"]
+__all__ = ["LOCAL", "Spec", "check_question"]
 
 LOCAL = "local"
 """Owner of runs from the command line, and of requests with the server's temporary key."""
@@ -250,8 +250,7 @@ class Spec:
 
     def check(self) -> None:
         """Raise `UsageError` or `ConfigError` for a run that could not succeed."""
-        if not self.question.strip():
-            raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+        check_question(self.question)
         self.check_amounts()
         # These are stored in columns of their own, which JSON does not escape.
         for name in ("question", "owner", "conversation", "batch"):
@@ -305,7 +304,7 @@ class Spec:
         return protocol, replace(brief, options=protocol.resolve_options(options))
 
     def to_json(self) -> dict[str, Any]:
-        document = asdict(replace(self, files=()))
+        document: dict[str, Any] = to_document(replace(self, files=()))
         document["files"] = [_without_content(one) for one in self.files]
         return document
 
@@ -338,8 +337,14 @@ class Spec:
         return build(cls, values, what)
 
 
+def check_question(question: str) -> None:
+    """Raise `UsageError` if there is no question."""
+    if not question.strip():
+        raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+
+
 def _without_content(file: File) -> dict[str, Any]:
-    return {name: value for name, value in asdict(file).items() if name not in ("text", "image")}
+    return {name: value for name, value in to_document(file).items() if name not in ("text", "image")}
 
 
 def _file(document: Mapping[str, Any], what: str, contents: Mapping[str, str] | None) -> File:

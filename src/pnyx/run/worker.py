@@ -18,12 +18,12 @@ from functools import partial
 from ..config.server_settings import KeyLimits
 from ..core.decision import FINAL
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
-from ..store import leases
-from ..store import runs as store
 from ..store.queue import Job, Queue
 from ..store.queue_shares import Share
-from .key_limits import limits_of_keys
-from .lease import BEAT_S, LEASE_S, belongs_to_worker, host_of, is_waiting
+from ..store.records import leases
+from ..store.records import runs as store
+from .leases.lease import BEAT_S, LEASE_S, belongs_to_worker, host_of, is_waiting
+from .options.key_limits import limits_of_keys
 from .result import Result
 from .runner import Runner
 
@@ -296,7 +296,7 @@ class Worker:
         self._jobless = {row.id: self._jobless.get(row.id, now) for row in waiting}
         if not waiting:
             return
-        queued = await self.queue.queued_runs()
+        queued = await self.queue.queued_runs([row.id for row in waiting])
         for row in waiting:
             job_waits, has_worker = queued.get(row.id), belongs_to_worker(row)
             if job_waits is not None:

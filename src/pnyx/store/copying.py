@@ -17,9 +17,9 @@ from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event
 from sqlalchemy.engine import URL
 
 from ..errors import PnyxError, StoreError, UsageError
-from . import search
 from .engine import Database
 from .prepared import driver_of
+from .records import word_index
 from .schema import key_uses, keys, metadata, rates, runs, shares, writers
 
 __all__ = ["backup", "damage", "keys_in", "restore"]
@@ -202,5 +202,5 @@ def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Ma
             "SELECT setval(pg_get_serial_sequence('contents', 'id'), max(id))"
             " FROM contents HAVING count(*) > 0"
         )
-    search.add_all(target)
+    word_index.add_missing(target)
     return counts

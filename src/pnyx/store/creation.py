@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
+from .records.word_index import SQLITE_INDEX, SQLITE_RUNS
 from .schema import REVISION, metadata
 
 __all__ = ["create_tables"]
 
 _SQLITE = (
-    # Words are folded and separated by spaces; characters outside ASCII are parts of words.
-    "CREATE VIRTUAL TABLE recall USING fts5(run, question, answer, tokenize = 'porter ascii')",
+    SQLITE_RUNS,
+    SQLITE_INDEX.format(name="recall", more=", content = ''"),
 )
 _POSTGRESQL = (
     # Its other indexes are sorted by the rules of the database's language, where a prefix is not a range.

@@ -26,7 +26,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyErro
 
 from ..config.database_url import parse_database_url
 from ..errors import ConfigError, PnyxError, StoreError
-from .conversion import convert
+from .documents.conversion import convert
 from .migrating import State, migrate, read_state
 from .postgresql import PostgreSQL, Work, is_refusal
 from .prepared import driver_of

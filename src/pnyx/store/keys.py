@@ -24,7 +24,7 @@ MOST_USES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A key. limits: JSON of a `KeyLimits`, None for none. Times are ISO 8601 in UTC, as of `run.limits.now`.
+    """A key. limits: JSON of a `KeyLimits`, None for none. Times are ISO 8601 in UTC.
 
     expires_at: when it ends; None: never. old_hash: of the key before it, which is valid until `old_until`.
     """

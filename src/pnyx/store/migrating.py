@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from ..errors import StoreError
-from .conversion import is_pending
 from .creation import create_tables
+from .documents.conversion import is_pending
 from .schema import REVISION
 
 __all__ = ["State", "migrate", "read_state"]

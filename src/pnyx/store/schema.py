@@ -38,7 +38,7 @@ __all__ = [
     "writers",
 ]
 
-REVISION = "0017"
+REVISION = "0018"
 """The newest migration. A database at this revision is opened without importing alembic."""
 
 metadata = MetaData()
@@ -81,7 +81,7 @@ events = Table(
     Column("body", Text, nullable=False),
     Column("packed", LargeBinary),
 )
-"""packed: the event, see `store.packing`. body: its JSON in a row of an earlier version, else empty."""
+"""packed: the event, see `store.documents.packing`. body: its JSON in a row of an earlier version."""
 
 labels = Table(
     "labels",
@@ -92,7 +92,7 @@ labels = Table(
     Column("created_at", Text, nullable=False),
     Index("labels_by_value", "kind", "value", "created_at"),
 )
-"""kind: title, tag or pinned; see `store.labels`. created_at: of the run."""
+"""kind: title, tag or pinned; see `store.records.labels`. created_at: of the run."""
 
 run_costs = Table(
     "run_costs",
@@ -140,7 +140,7 @@ cost_days = Table(
         )
     ),
 )
-"""Sums over `run_costs` of the days that are over; see `store.cost_sums`."""
+"""Sums over `run_costs` of the days that are over; see `store.money.cost_sums`."""
 
 ledger = Table(
     "ledger",
@@ -244,7 +244,7 @@ contents = Table(
     Column("content", LargeBinary, nullable=False),
     sqlite_autoincrement=True,
 )
-"""Texts, and images in Base64, each stored once; see `store.contents`. No number is used twice."""
+"""Texts, and images in Base64, each stored once; see `store.documents.contents`. No number is used twice."""
 
 content_uses = Table(
     "content_uses",

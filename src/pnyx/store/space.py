@@ -17,7 +17,7 @@ STEP_PAGES = 512
 """Pages that one transaction moves: 2 MB. Others write in between."""
 PAUSE_S = 0.005
 LEAST_SHARE = 0.05
-"""The least free share of a file for which all of it is written anew."""
+"""The least free share of a file for which all of it is rewritten."""
 INCREMENTAL = 2
 """`auto_vacuum` of files that free pages leave one by one, see `engine`."""
 
@@ -25,7 +25,7 @@ INCREMENTAL = 2
 def give_back(file: Path, *, rewrite: bool) -> int:
     """Shrink an SQLite file by its free pages, and return the bytes that it lost.
 
-    rewrite: whether the file of an earlier version may be written anew, which keeps other writers waiting for
+    rewrite: whether the file of an earlier version may be rewritten, while other writers wait for
     about a second for each 200 MB, and needs as much space again; without that its free pages are used for
     new runs. Raises `StoreError`.
     """

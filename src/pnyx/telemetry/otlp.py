@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from .._version import __version__
 from ..config.telemetry_settings import TelemetrySettings
-from ..run.lease import this_worker
+from ..run.leases.lease import this_worker
 from .instruments import INSTRUMENTS
 from .measure import Gauges
 from .span_ids import SpanIds

@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 from ..core.models import NUSD
 from ..errors import StoreError
 from ..run.runner import Runner
-from ..store import holds, leases
+from ..store.money import holds
+from ..store.records import leases
 from .measure import Gauges, Meter
 
 __all__ = ["sample"]

@@ -43,6 +43,7 @@ __all__ = ["conformant", "with_key"]
 
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 PAUSE_S = 0.05
+NEGOTIATED = b"2025-11-25"
 
 
 def said(text: str, *, error: bool = False) -> CallToolResult:
@@ -77,6 +78,15 @@ async def progressing(peer: Peer, arguments: dict[str, Any]) -> CallToolResult:
         await peer.channel.progress(step, 100, "")
         await asyncio.sleep(PAUSE_S)
     return said("done")
+
+
+async def reconnecting(peer: Peer, arguments: dict[str, Any]) -> CallToolResult:
+    # `pnyx serve` closes no stream of its own accord: networks do.
+    close = peer.channel._ctx.close_sse_stream  # type: ignore[attr-defined]
+    if close is not None:
+        await close()
+    await asyncio.sleep(PAUSE_S)
+    return said("Reconnection test completed successfully")
 
 
 def elicits(schema: dict[str, Any]) -> Callable[[Peer, dict[str, Any]], Awaitable[CallToolResult]]:
@@ -143,6 +153,7 @@ TOOLS = {
     "test_error_handling": Fixture(failing, NOTHING),
     "test_tool_with_logging": Fixture(logging, NOTHING),
     "test_tool_with_progress": Fixture(progressing, NOTHING),
+    "test_reconnection": Fixture(reconnecting, NOTHING),
     "test_elicitation": Fixture(elicits(strings("username", "email")), strings("message")),
     "test_elicitation_sep1034_defaults": Fixture(elicits(DEFAULTS), NOTHING),
     "test_elicitation_sep1330_enums": Fixture(elicits(ENUMS), NOTHING),
@@ -256,10 +267,18 @@ def conformant() -> Iterator[None]:
 
 
 def with_key(app: Any, key: str) -> Any:
-    """The app for a client that cannot send a key: each request has it."""
+    """The app for a client that cannot send a key: each request has it.
+
+    The scenario server-sse-polling negotiates 2025-11-25, and then names 2025-03-26, which has no events
+    without a message: its requests have the version that was negotiated.
+    """
 
     async def keyed(scope: Any, receive: Any, send: Any) -> None:
+        headers = [
+            (name, NEGOTIATED if (name, value) == (b"mcp-protocol-version", b"2025-03-26") else value)
+            for name, value in scope["headers"]
+        ]
         header = (b"authorization", f"Bearer {key}".encode())
-        await app({**scope, "headers": [*scope["headers"], header]}, receive, send)
+        await app({**scope, "headers": [*headers, header]}, receive, send)
 
     return keyed

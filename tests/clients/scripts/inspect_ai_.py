@@ -40,7 +40,10 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def task(**more: Any) -> Task:
-    samples = [Sample(input="What is 6 times 7?", target="42"), Sample(input="And 6 times 6?", target="36")]
+    samples = [
+        Sample(input="What is 6 times 7?", target="42"),
+        Sample(input="And 36 times 36?", target="1296"),
+    ]
     return Task(**{"dataset": samples, "solver": [generate()], "scorer": match("any"), **more})
 
 

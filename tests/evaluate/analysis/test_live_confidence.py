@@ -16,8 +16,8 @@ from pnyx.evaluate.analysis.learning import lessons
 from pnyx.evaluate.analysis.log import Arm, Log, Row
 from pnyx.reliability.calibration import brier, calibrate, ece
 from pnyx.reliability.feedback import outcomes
+from pnyx.run.calls.limits import Limits
 from pnyx.run.learned import calibrate_decision
-from pnyx.run.limits import Limits
 from pnyx.run.spec import Spec
 
 MODELS = ("lab:a", "lab:b")

@@ -47,6 +47,15 @@ def swapped(name: str, place: int) -> str:
         (["ask", "Why?", "-m", "opnai:gpt-4o"], "no provider 'opnai'; did you mean openai?"),
         (["ask", "Why?", "-P", "fats"], "no saved panel 'fats'; did you mean fast?"),
         (
+            ["ask", "Why?", "-P", "lab:beta"],
+            "no saved panel 'lab:beta'; there are: fast; to name a model, use -m",
+        ),
+        (
+            ["ask", "Why?", "--seed", "x"],
+            "Invalid value for '--seed': 'x' is not a whole number (see pnyx ask",
+        ),
+        (["ask", "", "-m", "openai:gpt-4o"], "there is no question"),
+        (
             ["ask", "Why?", "-m", "openai:gpt-4o*3"],
             "export OPENAI_API_KEY=YOUR_KEY (or store it: pnyx keys set OPENAI_API_KEY)",
         ),

@@ -14,9 +14,9 @@ import pytest
 
 from pnyx.config.load import database_url
 from pnyx.interfaces.open_settings import open_settings
-from pnyx.run.lease import this_worker
+from pnyx.run.leases.lease import this_worker
 from pnyx.store import Database
-from pnyx.store.runs import RunRow, create
+from pnyx.store.records.runs import RunRow, create
 from tests.interfaces.conftest import KEY
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost

@@ -204,7 +204,7 @@ def test_the_doctor_accepts_a_failed_seat_if_there_is_a_quorum(lab: ScriptedHost
 def test_the_doctor_suggests_an_embedded_model_if_nothing_is_set_up(nothing: Path) -> None:
     done = pnyx("doctor")
     assert done.code == 1
-    assert "pnyx models pull smollm2-135m" in done.out
+    assert "pnyx models pull qwen2.5-coder-0.5b" in done.out
 
 
 def test_the_doctor_names_missing_weights(nothing: Path, tmp_path: Path) -> None:

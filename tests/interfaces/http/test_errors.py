@@ -17,7 +17,7 @@ from pnyx.core.decision import STATUSES
 from pnyx.core.events import RunFinished
 from pnyx.errors import StoreError
 from pnyx.run.result import Result
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.interfaces.conftest import KEY
 from tests.interfaces.http.test_runs import VOTE, wait_until
 from tests.interfaces.shell import pnyx

@@ -12,8 +12,10 @@ import pytest
 from sqlalchemy import Connection
 
 from pnyx.core.events import CallFinished, CallStarted, Event
-from pnyx.store import entries
-from pnyx.store import runs as store
+from pnyx.interfaces import overviews
+from pnyx.interfaces.views.overview import overview
+from pnyx.store.records import entries
+from pnyx.store.records import runs as store
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
@@ -35,18 +37,19 @@ async def long_run(server: ServerHandle) -> str:
         body = {"question": "Why?", "protocol": "voting", "wait": True}
         run_id = str((await client.post("/v1/runs", json=body)).json()["run_id"])
 
-    def fill(connection: Connection) -> None:
-        row = store.find(connection, run_id)
-        batch: list[Event] = []
-        of = {"fingerprint": "f", "model": "lab:alpha", "attempt": 1, "time": row.created_at}
-        for n in range(CALLS):
-            call: dict[str, Any] = of | {"seat": "Participant A", "key": f"/9.{n}"}
-            batch.append(CallStarted(prompt_id="p", prompt_sha256="s", prompt=PROMPT, **call))
-            batch.append(CallFinished(text=f"Reply {n}. " * 30, **call))
-        store.append(connection, run_id, row.epoch, batch)
-
-    await server.runner.database.write(fill)
+    await server.runner.database.write(lambda connection: add_calls(connection, run_id, CALLS))
     return run_id
+
+
+def add_calls(connection: Connection, run_id: str, count: int) -> None:
+    row = store.find(connection, run_id)
+    batch: list[Event] = []
+    of = {"fingerprint": "f", "model": "lab:alpha", "attempt": 1, "time": row.created_at}
+    for n in range(count):
+        call: dict[str, Any] = of | {"seat": "Participant A", "key": f"/9.{n}"}
+        batch.append(CallStarted(prompt_id="p", prompt_sha256="s", prompt=PROMPT, **call))
+        batch.append(CallFinished(text=f"Reply {n}. " * 30, **call))
+    store.append(connection, run_id, row.epoch, batch)
 
 
 async def pages(client: httpx2.AsyncClient, path: str) -> AsyncIterator[list[dict[str, object]]]:
@@ -58,6 +61,26 @@ async def pages(client: httpx2.AsyncClient, path: str) -> AsyncIterator[list[dic
             yield [event async for event in events_of(response)]
         link = response.headers.get("link")
         following = None if link is None else link.partition(">")[0].removeprefix("<")
+
+
+async def test_the_overview_of_a_long_run_is_read_once_until_it_has_more_events(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id, read = await long_run(server), list[int]()
+
+    def note(events: list[Event]) -> dict[str, Any]:
+        read.append(len(events))
+        return overview(events)
+
+    monkeypatch.setattr(overviews, "overview", note)
+    async with server.client() as client:
+        first, second = [(await client.get(f"/v1/runs/{run_id}/overview")).json() for _ in range(2)]
+        await server.runner.database.write(lambda c: add_calls(c, run_id, 1))
+        third = (await client.get(f"/v1/runs/{run_id}/overview")).json()
+        assert (await client.delete(f"/v1/runs/{run_id}")).status_code == 204
+        assert (await client.get(f"/v1/runs/{run_id}/overview")).status_code == 404
+    assert first == second != third
+    assert len(read) == 2
 
 
 async def test_events_come_in_pages_and_without_prompts(server: ServerHandle) -> None:

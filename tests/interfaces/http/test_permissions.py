@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pnyx.errors import ConfigError, Forbidden
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.permissions import Permissions
-from pnyx.run.key_limits import effective_limits
+from pnyx.run.options.key_limits import effective_limits
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from tests.interfaces.shell import pnyx, spawn

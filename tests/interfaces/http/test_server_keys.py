@@ -17,7 +17,7 @@ from pnyx.interfaces import keys
 from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.key_log import FREE, MOST_CLIENTS, MOST_DELAY_S, WINDOW_S, WrongKeys
 from pnyx.interfaces.key_admin import changed_limits, parse_time
-from pnyx.run.limits import now
+from pnyx.run.calls.limits import now
 from pnyx.store import keys as store
 from pnyx.store.keys import KeyUse
 from tests.interfaces.shell import Done, pnyx

@@ -24,7 +24,7 @@ from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.shares import SHARED
 from pnyx.interfaces.keys import hash_key
 from pnyx.interfaces.shares import DAY_S, LONGEST_S, new_token, shown
-from pnyx.run.limits import now
+from pnyx.run.calls.limits import now
 from pnyx.store.schema import shares as table
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
@@ -97,6 +97,24 @@ async def test_a_link_shows_its_run_without_prompts_files_and_other_runs(
         assert "What came before?" not in seen
         assert first not in seen
         assert made["token"] not in seen
+
+
+async def test_the_events_of_a_shared_run_come_in_pages_too(server: ServerHandle) -> None:
+    token = (await share(server, await ask(server, WITH_FILE)))["token"]
+    async with server.client(token) as client:
+        async with client.stream("GET", "/v1/shared/events") as stream:
+            whole = [event async for event in events_of(stream)]
+        paged: list[dict[str, Any]] = []
+        following = "/v1/shared/events?limit=4"
+        while following:
+            async with client.stream("GET", following) as page:
+                found = [event async for event in events_of(page)]
+            assert len(found) <= 4
+            assert page.headers["referrer-policy"] == "no-referrer"
+            paged += found
+            following = page.links.get("next", {}).get("url", "")
+    assert paged == whole
+    assert SECRET not in json.dumps(paged)
 
 
 async def test_a_token_opens_nothing_else(server: ServerHandle, monkeypatch: pytest.MonkeyPatch) -> None:

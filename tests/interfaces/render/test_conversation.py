@@ -11,7 +11,7 @@ from pnyx.core.text import estimate_tokens
 from pnyx.interfaces.render.conversation import MOST_TOKENS, as_markdown, cost, earlier_turns
 from pnyx.interfaces.views.records import Record
 from pnyx.run.result import Result
-from pnyx.store.runs import RunRow
+from pnyx.store.records.runs import RunRow
 from tests.interfaces import events
 
 

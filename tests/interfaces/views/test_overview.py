@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pnyx.core.events import CallFinished, CallStarted, Event, VoteTallied, from_json
 from pnyx.core.parsing.ballots import ballot_schema
 from pnyx.interfaces.render.markdown import as_markdown
-from pnyx.interfaces.views.overview import overview
+from pnyx.interfaces.views.overview import READS, overview
 from pnyx.interfaces.views.tallies import is_tied
 from pnyx.interfaces.views.transcript import Transcript
 from tests.interfaces import events
@@ -124,6 +124,31 @@ def test_who_changed_their_mind_when_and_after_what() -> None:
     assert found["panel"] == {"agree": ["All 3 say 42."], "differ": [], "only": []}
     text = as_markdown(record(log=log))
     assert "said 41, and in round 1 (debate) 42.0, after answer by Participant B and Participant C." in text
+
+
+@given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("123"), st.integers(1, 2)), max_size=14))
+def test_what_a_seat_read_is_what_others_said_between_its_two_answers(
+    said: list[tuple[str, str, int]],
+) -> None:
+    log: list[Event] = [events.run_started()]
+    for key, (seat, answer, n) in enumerate(said):
+        log += replies("debate", key, {seat: f"Final answer: {answer}"}, n=n)
+    found = overview(events.with_seq(log))["changes"]
+    expected, last = [], dict[str, int]()
+    for at, (seat, answer, _) in enumerate(said):
+        before = last.get(seat)
+        last[seat] = at
+        if before is not None and said[before][1] != answer:
+            read = [(n, other) for other, _, n in said[before + 1 : at]]
+            rounds = dict.fromkeys(n for n, _ in read)
+            expected.append([(n, sorted({other for r, other in read if r == n})) for n in rounds])
+    assert [[(one["round"], one["seats"]) for one in change["after"]] for change in found] == expected
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
+def test_an_overview_follows_from_the_events_that_it_reads(path: Any) -> None:
+    log = [from_json(event) for event in json.loads(path.read_text())]
+    assert overview([event for event in log if event.type in READS]) == overview(log)
 
 
 def test_a_changed_endorsement_is_a_change_of_mind() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from pnyx.core.events import CallFinished, Event, RunFinished
+from pnyx.core.events import CallFinished, Event, PhaseEntered, RunFinished
 from pnyx.errors import ProviderError
 from pnyx.interfaces.views import records
 from pnyx.interfaces.views.records import read_run, read_runs
 from pnyx.providers.base import Call
 from pnyx.store import Database
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, spec
 
@@ -23,7 +23,7 @@ def lost(call: Call) -> str | Exception:
 
 
 @pytest.mark.parametrize("rule", [fixed_reply, lost])
-async def test_a_long_run_that_is_not_over_is_listed_without_reading_its_calls(
+async def test_a_long_run_that_is_not_over_is_listed_from_a_few_of_its_events(
     database_url: str, monkeypatch: pytest.MonkeyPatch, rule: object
 ) -> None:
     node = Node(await Database.open(database_url), Host(rule))  # type: ignore[arg-type]
@@ -46,6 +46,7 @@ async def test_a_long_run_that_is_not_over_is_listed_without_reading_its_calls(
 
     assert await listed() == whole
     monkeypatch.setattr(records, "LONG", 3)
+    monkeypatch.setattr(records, "RECENT", 2)
     read = list[str]()
     real = store.log
 
@@ -57,4 +58,6 @@ async def test_a_long_run_that_is_not_over_is_listed_without_reading_its_calls(
     monkeypatch.setattr(store, "log", note)
     assert await listed() == whole
     assert read.count(CallFinished.__name__) <= 1
+    assert sum(isinstance(one, PhaseEntered) for one in log) > 4
+    assert len(read) <= 8
     await node.runner.close()

@@ -16,12 +16,12 @@ from pnyx.errors import ProviderError
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.council.protocol import PROTOCOL
 from pnyx.providers.base import Call
+from pnyx.run.calls.limits import Limits
 from pnyx.run.drive import drive
-from pnyx.run.limits import Limits
 from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
-from pnyx.store import runs as store
+from pnyx.store.records import runs as store
 from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 from tests.support.processes import Node
 

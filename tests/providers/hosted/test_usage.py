@@ -8,7 +8,7 @@ import pytest
 
 from pnyx.core.models import Usage
 from pnyx.providers.hosted.usage import OPENAI
-from pnyx.run.budget import audit
+from pnyx.run.spending.budget import audit
 from tests.support.hosting import ask, kinds, open_provider, ways
 from tests.support.scripted import ScriptedHost
 

@@ -1,6 +1,7 @@
 /** A client of `pnyx serve` (docs/http.md), with the user's key. */
 import type { Event, Result } from "./events.ts";
 import type { Report } from "./evaluation.ts";
+import { messages } from "./sse.ts";
 import { errorWords } from "./trouble.ts";
 
 export interface Option {
@@ -62,6 +63,12 @@ export interface Labels {
 
 /** Runs that the server recalls have no labels. */
 export type RunSummary = Result & { created_at: string } & Partial<Labels>;
+/** Part of the events of a run. next: the number after which the following part begins; null at the end. */
+export interface EventPage {
+  events: Event[];
+  next: number | null;
+}
+
 /** Part of the list of runs. next: the address of the following part; null at the end. */
 export interface RunPage {
   runs: RunSummary[];
@@ -285,6 +292,15 @@ export class Api {
   /** The turns of the conversation of a run, oldest first; the run alone if it has none. */
   conversation = (id: string): Promise<RunSummary[]> => this.get(`${this.path(id)}/conversation`);
   run = (id: string): Promise<Result> => this.get(this.path(id));
+  /** At most `limit` stored events after the number `after`. */
+  async events(id: string, after: number, limit: number, signal: AbortSignal): Promise<EventPage> {
+    const query = `after=${after}&limit=${limit}&prompts=omit`;
+    const response = await this.fetch(`${this.path(id)}/events?${query}`, { signal });
+    const events: Event[] = [];
+    if (response.body) for await (const data of messages(response.body)) events.push(JSON.parse(data) as Event);
+    const next = /[?&]after=(\d+)/.exec(response.headers.get("Link") ?? "")?.[1];
+    return { events, next: next === undefined ? null : Number(next) };
+  }
   costs = (by: string, days: number): Promise<Costs> => this.get(`/v1/costs?by=${by}&days=${days}`);
   /** The report of an evaluation, from its log. */
   evaluation = (log: string): Promise<Report> => this.post("/v1/evaluations/report", { log });

@@ -4,6 +4,10 @@ import type { Event } from "./events.ts";
 import { messages } from "./sse.ts";
 
 export interface Listener {
+  /** Stored events, which the view does not show before `onCaughtUp`. */
+  onHistory(events: Event[]): void;
+  /** All events that were stored when the connection was made have arrived. */
+  onCaughtUp(): void;
   /** The connection is open. Tokens of open calls arrive again from the start. */
   onOpen(): void;
   onEvent(event: Event): void;
@@ -16,18 +20,35 @@ export interface Listener {
 /** The server sends a comment line every 15 s. After this time without a byte, the connection is dead. */
 const SILENCE_MS = 40_000;
 const PAUSES_S = [0.5, 1, 2, 4];
+/** Events in the first page, and in the others: each takes the page 20 to 50 ms. */
+const FIRST_PAGE = 500;
+const PAGE = 2000;
 
 /** Follow a run until its last event, or `signal`. after: the number of the last event in the view. */
 export async function follow(api: Api, id: string, after: number, to: Listener, signal: AbortSignal): Promise<void> {
   let seen = after;
   let failures = 0;
+  const note = (event: Event): boolean => {
+    failures = 0;
+    if (event.seq !== null && event.type !== "token") seen = event.seq;
+    return event.type === "run_finished";
+  };
   while (!signal.aborted) {
     try {
+      // Stored events in pages: as messages of a stream, thousands of them take several times as long.
+      let over = false;
+      for (let next: number | null = seen, size = FIRST_PAGE; next !== null; size = PAGE) {
+        const page = await api.events(id, next, size, AbortSignal.any([signal, AbortSignal.timeout(SILENCE_MS)]));
+        for (const event of page.events) over = note(event);
+        to.onHistory(page.events);
+        next = page.next;
+      }
+      to.onCaughtUp();
+      if (over) return;
       for await (const event of events(api, id, seen, signal, () => to.onOpen())) {
-        failures = 0;
-        if (event.seq !== null && event.type !== "token") seen = event.seq;
+        const over = note(event);
         to.onEvent(event);
-        if (event.type === "run_finished") return;
+        if (over) return;
       }
     } catch (error) {
       if (signal.aborted) return;

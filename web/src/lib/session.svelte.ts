@@ -1,10 +1,10 @@
 /** A run on the screen. Its events are folded once per frame, or less often where drawing takes longer. */
 import { tick } from "svelte";
-import type { Api, ApiError } from "./api.ts";
-import type { Event } from "./events.ts";
+import { type Api, ApiError } from "./api.ts";
+import type { Event, Result } from "./events.ts";
 import { follow } from "./follow.ts";
 import type { View } from "./model.ts";
-import { EMPTY, fold, mergeTokens, resetOpenText } from "./view.ts";
+import { EMPTY, fold, mergeTokens, outline, resetOpenText } from "./view.ts";
 
 /** The interval of updates in a hidden tab, which has no frames. */
 const HIDDEN_MS = 250;
@@ -15,11 +15,17 @@ const LONGEST_MS = 1000;
 
 export class Session {
   view = $state.raw<View>(EMPTY);
+  /** The number of stored events that have arrived, until all are there: the view has none of them before. */
+  loading = $state<number | null>(0);
   connection = $state<"connecting" | "open" | "lost" | "over">("connecting");
   refused = $state<string | null>(null);
 
   private readonly api: Api;
   private readonly id: string;
+  /** The state of the run when it was opened; null once its events say more. */
+  private known: Result | null = null;
+  /** The view of the stored events that have arrived. Drawing each part of it would take most of the time. */
+  private history: View | null = null;
   private waiting: Event[] = [];
   private frame = 0;
   private timer = 0;
@@ -27,9 +33,28 @@ export class Session {
   private cost = 0;
   private stop = new AbortController();
 
-  constructor(api: Api, id: string) {
+  /** known: the state of the run, if the caller has read it. */
+  constructor(api: Api, id: string, known: Result | null = null) {
     this.api = api;
     this.id = id;
+    if (known) this.outline(known);
+  }
+
+  /** Show what is known of the run without its events, which may take seconds to load. */
+  async peek(): Promise<void> {
+    if (this.known) return;
+    try {
+      this.outline(await this.api.run(this.id));
+    } catch (error) {
+      // Following the run says why it cannot be read.
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+
+  private outline(result: Result): void {
+    if (this.loading === null) return;
+    this.known = result;
+    this.view = outline(result);
   }
 
   /** Follow the run from the last event of the view, until its last event or `close`. */
@@ -39,6 +64,8 @@ export class Session {
     this.connection = "connecting";
     this.refused = null;
     const to = {
+      onHistory: (events: Event[]) => this.addHistory(events),
+      onCaughtUp: () => this.showHistory(),
       onOpen: () => {
         this.flush();
         this.connection = "open";
@@ -53,6 +80,8 @@ export class Session {
         this.refused = error.message;
       },
     };
+    // A run that was resumed is not in the state in which it was opened.
+    if (this.loading === null) this.known = null;
     void follow(this.api, this.id, this.view.seq, to, this.stop.signal);
   }
 
@@ -60,6 +89,22 @@ export class Session {
     this.stop.abort();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
+  }
+
+  private addHistory(events: Event[]): void {
+    this.flush();
+    this.history = events.reduce(fold, this.history ?? (this.loading === null ? this.view : EMPTY));
+    if (this.loading !== null) this.loading += events.length;
+  }
+
+  private showHistory(): void {
+    const view = this.history ?? this.view;
+    this.history = null;
+    this.loading = null;
+    // A paused run says so after its stored events; until then it would look as if it went on.
+    const paused = view.status === "running" && this.known?.status === "paused";
+    this.view = paused ? { ...view, status: "paused", result: this.known } : view;
+    if (view.result) this.connection = "over";
   }
 
   private add(event: Event): void {

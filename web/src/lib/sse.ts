@@ -1,7 +1,7 @@
 /** Read server-sent events with `fetch`, because `EventSource` cannot send a key. */
 
 /** Yield the data of each message. alive: called for every chunk that arrives, comments included. */
-export async function* messages(body: ReadableStream<Uint8Array>, alive: () => void): AsyncGenerator<string> {
+export async function* messages(body: ReadableStream<Uint8Array>, alive = (): void => undefined): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = "";

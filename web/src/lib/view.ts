@@ -45,6 +45,14 @@ export function fold(view: View, event: E.Event): View {
   return apply({ ...next, status: "running", result: null }, event);
 }
 
+/** The view of a run of which only the result object is known: no seat has a state, and nothing was said. */
+export function outline(result: E.Result): View {
+  const { run_id, question, protocol, status, usage } = result;
+  const seats = result.seats.map((row) => newSeat(row.seat, row.model, row.role));
+  const over = OPEN.indexOf(status) < 0;
+  return { ...EMPTY, run_id, question, protocol, status, usage, seats, round: result.rounds, result: over ? result : null };
+}
+
 /** The view without the text of open calls. After a reconnect, the server sends that text again. */
 export function resetOpenText(view: View): View {
   const reset = (turn: Turn): Turn =>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
@@ -30,12 +31,14 @@ def group_answers(answers: Sequence[str | None], question: str | None = None) ->
     groups: dict[str, list[str]] = {}
     for answer in sorted(set(countable), key=lambda a: (bool(_stated(a)), -len(normalise(a, question)), a)):
         groups.setdefault(find_group(answer, groups, question) or answer, []).append(answer)
-    return {
-        max((a for a in countable if a in group), key=lambda a: (not _stated(a), countable.count(a))): tuple(
-            group
-        )
-        for group in groups.values()
-    }
+    # In the order in which they were given, which decides between equally frequent wordings.
+    times = Counter(countable)
+    place = {wording: n for n, wording in enumerate(times)}
+
+    def rank(wording: str) -> tuple[bool, int, int]:
+        return not _stated(wording), times[wording], -place[wording]
+
+    return {max(group, key=rank): tuple(group) for group in groups.values()}
 
 
 def find_group(

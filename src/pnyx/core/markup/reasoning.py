@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 from .fences import closes_fence, opening_fence
 from .reasoning_tags import (
+    BARE_CHANNELS,
+    BOXES,
     END_TOKENS,
     LONGEST,
-    POSSIBLE,
     STARTS,
     Tag,
     is_unfinished,
+    may_have_tags,
     tag_at,
     tags,
     without_end_tokens,
@@ -43,7 +45,9 @@ def split(text: str) -> Split:
     A reply without tags is its own answer, unchanged. If an opening tag never closes, only what stands before
     it is an answer.
     """
-    if not POSSIBLE.search(text):
+    if bare := BARE_CHANNELS.fullmatch(text):
+        return Split(bare["reasoning"].strip(), bare["answer"].strip(), bare.start("answer"))
+    if not may_have_tags(text):
         return Split("", text)
     splitter = ReasoningSplitter()
     splitter.end(text)
@@ -159,6 +163,10 @@ class ReasoningSplitter:
             return False
         if tag := tag_at(text, place):
             return self._read_tag(tag, is_end, out)
+        box = next((one for one in BOXES if text.startswith(one, place)), "")
+        if box and not self._line.is_code:
+            self._take(place + len(box))
+            return True
         if tokens := END_TOKENS.match(text, place):
             self._end_tokens.append(self._take(tokens.end()))
             self._line.add(tokens[0])
@@ -234,13 +242,17 @@ class _Line:
         self.last_mark = text.rstrip()[-1:] or self.last_mark
         self.ticks += text.count("`")
 
+    @property
+    def is_code(self) -> bool:
+        return bool(self.fence) or self.ticks % 2 == 1
+
     def may_open(self, tag: Tag) -> bool:
         """Whether an opening tag here begins a block."""
         return not self.fence and (tag.follows_message or not self.start.strip())
 
     def may_close(self, tag: Tag, after: str) -> bool:
         """Whether a closing tag here ends reasoning that began in the prompt. after: the text after it."""
-        if self.fence or self.ticks % 2 or (self.last in _QUOTES and after[:1] in _QUOTES):
+        if self.is_code or (self.last in _QUOTES and after[:1] in _QUOTES):
             return False
         ends_line = not after.split("\n", 1)[0].strip()
         is_attached = not self.last.isspace() and self.last not in _OPENING

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from ..regex import regex
 
 __all__ = [
+    "BARE_CHANNELS",
+    "BOXES",
     "END_TOKENS",
     "LONGEST",
-    "POSSIBLE",
     "STARTS",
     "Tag",
     "is_unfinished",
+    "may_have_tags",
     "tag_at",
     "tags",
     "without_end_tokens",
@@ -59,6 +61,7 @@ _END_TOKENS = (
         "<|im_sep|>",
         "<|return|>",
         "<|call|>",
+        "[e~[",
     ),
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
     *("<｜end▁of▁sentence｜>", "<｜User｜>"),
@@ -69,11 +72,16 @@ END_TOKENS = regex(
 )
 """A sequence of end-of-turn tokens."""
 
-_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS)
+BOXES = ("<|begin_of_box|>", "<|end_of_box|>")
+"""Tokens around the final answer of GLM's models that see: part of no text."""
+
+BARE_CHANNELS = regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)")
+"""A reply of gpt-oss whose server has taken out the special tokens, and left the names of the channels."""
+
+_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
-POSSIBLE = regex("|".join(["[<◁]", *(re.escape(one) for one in _LITERALS if one.startswith("["))]))
-"""What every text with a tag or a token contains."""
+_MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
 LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
@@ -118,6 +126,11 @@ def _tag(found: re.Match[str]) -> Tag:
             name = found[kind].lower()
     follows_message = found[0].startswith(("<|end|>", "<|start|>"))
     return Tag(name, kind.startswith("closes"), found.start(), found.end(), follows_message)
+
+
+def may_have_tags(text: str) -> bool:
+    """Whether `text` contains what every tag and every token has."""
+    return any(mark in text for mark in _MARKS)
 
 
 def is_unfinished(text: str) -> bool:

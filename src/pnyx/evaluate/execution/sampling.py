@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ...errors import UsageError
 from ...run.batch import Batch
 from ...run.result import Result
-from ...store import runs as store
+from ...store.records import runs as store
 from ..analysis.arms import SINGLE, arms, total_cost
 from ..analysis.log import Log, Row
 from ..owners import OWNER

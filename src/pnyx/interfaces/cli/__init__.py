@@ -128,6 +128,14 @@ class _Commands(click.Group):
         return found or click.Command.shell_complete(self, ctx, incomplete)
 
 
+_PLAIN = {
+    f"a valid {kind}{suffix}": plain
+    for kind, plain in {"integer": "a whole number", "float": "a number"}.items()
+    for suffix in (" range", "")
+}
+"""click's words for numbers -> plain ones."""
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="pnyx %(version)s")
 def cli() -> None:
@@ -181,6 +189,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except click.UsageError as exc:
         path = exc.ctx.command_path if exc.ctx is not None else "pnyx"
         message = _no_option(exc) if isinstance(exc, click.NoSuchOption) else exc.format_message()
+        for term, plain in _PLAIN.items():
+            message = message.replace(term, plain)
         code = _report(f"{message.removesuffix('.')} (see {path} --help)", exc.exit_code)
     except click.ClickException as exc:
         code = _report(exc.format_message(), exc.exit_code)

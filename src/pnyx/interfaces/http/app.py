@@ -105,7 +105,10 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
     if not origins:
         return app
     pattern = origin_pattern(origins).pattern
-    exposed = ("link", "x-request-id", "x-pnyx-run", "x-run-id", "location", "retry-after")
+    exposed = (
+        *("link", "location", "retry-after", "x-should-retry", "x-request-id", "request-id"),
+        *("x-pnyx-run", "x-pnyx-warning", "x-run-id", "mcp-session-id"),
+    )
     return CORSMiddleware(
         app,
         allow_origin_regex=f"(?i:{pattern})",

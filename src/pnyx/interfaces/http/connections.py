@@ -152,7 +152,7 @@ class Connection(H11Protocol):
                 self._wait_for("")
 
     def _wait_for(self, what: str, seconds: float = 0.0, otherwise: Callable[[], None] | None = None) -> None:
-        """Call `otherwise` unless `what` has come in time; more of it does not start the time anew."""
+        """Call `otherwise` unless `what` has come in time; more of it does not restart the time."""
         if what == self._waits_for:
             return
         if self._timer is not None:

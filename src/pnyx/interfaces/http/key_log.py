@@ -12,7 +12,7 @@ from typing import Self
 
 from ...core.lru import LRU
 from ...errors import StoreError
-from ...run.limits import now
+from ...run.calls.limits import now
 from ...store.keys import KeyUse
 from ..run_records import RunRecords
 

@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 
@@ -19,12 +20,15 @@ from ..mcp.server import create_server
 from ..service import RunService
 from .access import BodyError, Message, Receive, Send
 from .errors import refusal
+from .mcp_replay import ReplayLog
 from .state import origin_of, owner_of
 
 __all__ = ["McpEndpoint"]
 
 RETRY_S = 60
 """The most seconds after which a client with too many sessions is to try again."""
+RETRY_MS = 1000
+"""After which a client is to go on reading a stream whose connection broke."""
 
 
 class McpEndpoint:
@@ -69,10 +73,7 @@ class McpEndpoint:
         return self._managers[owner]
 
     async def _hold(self, *, task_status: TaskStatus[StreamableHTTPSessionManager]) -> None:
-        manager = StreamableHTTPSessionManager(
-            self._server,
-            session_idle_timeout=self._settings.idle_s,
-        )
+        manager = _Sessions(self._server, session_idle_timeout=self._settings.idle_s, retry_interval=RETRY_MS)
         async with manager.run():
             task_status.started(manager)
             await anyio.sleep_forever()
@@ -91,6 +92,23 @@ class McpEndpoint:
             f"its Mcp-Session-Id, or wait: a session without requests ends after {idle_s:g} s",
             {"Retry-After": str(min(ceil(idle_s), RETRY_S))},
         )
+
+
+class _Sessions(StreamableHTTPSessionManager):
+    """The sessions of an owner."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._log = ReplayLog()
+        super().__init__(*arguments, **options)
+
+    @property
+    def event_store(self) -> EventStore | None:
+        """A store for a new session. With one for all, the requests numbered 1 would be one stream."""
+        return self._log.session()
+
+    @event_store.setter
+    def event_store(self, store: EventStore | None) -> None:
+        """Ignored: the package sets its default."""
 
 
 def _session_of(request: Request) -> str | None:

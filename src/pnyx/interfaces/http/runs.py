@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
+from collections.abc import Mapping
 from datetime import date
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -15,17 +19,17 @@ from ...providers.redaction import redact_json
 from ..cursor import cursor_after, parse_cursor
 from ..follow import wait_unless_disconnected
 from ..render.html import as_html
-from ..render.markdown import as_markdown, document
+from ..render.markdown import Redact, as_markdown, document
 from ..schemas import ListedRun, ResultBody, StoredRun
 from ..service import RunService
 from ..views.feedback import feedback_document
-from ..views.overview import overview
+from ..views.records import Record
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
-from .streaming import page_of_events, run_events
+from .streaming import as_stored, page_of_events, run_events, run_headers
 
-__all__ = ["ROUTER"]
+__all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
 
 ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"])
 FINISHED: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content": {"text/event-stream": {}}}}
@@ -35,6 +39,8 @@ EXPORTS: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind,
 DEFAULT_RESUME = Resume()
 MOST_SEQ = 2**31 - 1
 """Largest `seq` of an event: the database stores 32 bits."""
+MOST_EVENTS = 10_000
+"""The longest page of events."""
 
 
 def _day(text: str) -> str:
@@ -126,8 +132,8 @@ async def delete(request: Request, run_id: str) -> Response:
 async def read_overview(request: Request, run_id: str) -> Response:
     """Return the debate at a glance: votes with their ballots, changes of mind, positions, costs."""
     service = service_of(request)
-    record = await service.read(run_id, owner_of(request), prompts=False)
-    return Exact(redact_json(overview(record.events), service.redact))
+    found = await service.overview(run_id, owner_of(request))
+    return Exact(redact_json(found, service.redact))
 
 
 @ROUTER.get("/{run_id}/events", responses={200: {"content": {"text/event-stream": {}}}})
@@ -135,7 +141,7 @@ async def events(
     request: Request,
     run_id: str,
     after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
-    limit: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    limit: Annotated[int | None, Query(ge=1, le=MOST_EVENTS)] = None,
     prompts: Literal["include", "omit"] = "include",
     tokens: bool = False,
     on_disconnect: Literal["continue", "cancel"] = "continue",
@@ -154,13 +160,7 @@ async def events(
         cancel = on_disconnect == "cancel"
         return run_events(service, row.id, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
     page = await service.page(row.id, seen, limit + 1, prompts=whole)
-    following = None
-    if len(page) > limit:
-        page.pop()
-        url = request.url.include_query_params(after=page[-1].seq)
-        following = f"{url.path}?{url.query}"
-    accepts = "gzip" in request.headers.get("accept-encoding", "")
-    return await page_of_events(row.id, page, whole, following, accepts)
+    return await page_of_events(request, page, limit, partial(as_stored, prompts=whole), run_headers(row.id))
 
 
 @ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=FINISHED)
@@ -208,11 +208,23 @@ async def conversation(request: Request, run_id: str) -> Response:
 async def export(request: Request, run_id: str, format: Literal["json", "md", "html"] = "json") -> Response:
     """Export a run with its transcript, as JSON, Markdown or HTML."""
     service = service_of(request)
-    record = await service.read(run_id, owner_of(request))
-    if format == "json":
-        return Exact(document(record, service.redact))
-    kind, write = DOCUMENTS[format]
-    return Response(write(record, service.redact).encode("utf-8", "replace"), media_type=kind)
+    record = await service.read(run_id, owner_of(request), prompts=format == "json")
+    return await exported(record, format, service.redact)
+
+
+async def exported(
+    record: Record, format: str, redact: Redact, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A run as a file. Others are answered while a long one is written."""
+
+    def write() -> tuple[str, bytes]:
+        if format == "json":
+            return "application/json", json.dumps(document(record, redact), allow_nan=False).encode()
+        kind, text = DOCUMENTS[format]
+        return kind, text(record, redact).encode("utf-8", "replace")
+
+    kind, body = await asyncio.to_thread(write)
+    return Response(body, media_type=kind, headers=headers)
 
 
 async def _reply(request: Request, service: RunService, run_id: str, wait: Wait) -> Response:

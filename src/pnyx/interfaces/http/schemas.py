@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ...store.labels import MOST_TAGS, MOST_TITLE, LabelChange
+from ...store.records.labels import MOST_TAGS, MOST_TITLE, LabelChange
 from ..bounds import Name
 from ..json_body import Body
 from ..schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody

@@ -6,7 +6,6 @@ is read only.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
@@ -16,18 +15,17 @@ from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
 from ... import protocols
-from ...core.events import Token
+from ...core.events import Event
 from ...errors import NotFound
 from ...providers.redaction import redact_json
 from ..follow import watch
 from ..shares import Share, share_document, shown
 from ..views.catalogue import describe_protocol
-from ..views.overview import overview
 from .errors import Exact
-from .runs import DOCUMENTS, EXPORTS, MOST_SEQ
+from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
 from .state import owner_of, service_of
-from .streaming import error_messages, event_source
+from .streaming import error_messages, event_source, message, page_of_events
 
 __all__ = ["ROUTER", "SHARED"]
 
@@ -92,28 +90,38 @@ async def read_shared(request: Request) -> Response:
 async def read_shared_overview(request: Request) -> Response:
     """Return the debate of a shared run at a glance."""
     service = service_of(request)
-    record = await service.read(share_of(request).run_id, prompts=False)
-    return Exact(redact_json(overview(record.events), service.redact), headers=PRIVATE)
+    found = await service.overview(share_of(request).run_id)
+    return Exact(redact_json(found, service.redact), headers=PRIVATE)
 
 
 @ROUTER.get("/shared/events", responses={200: {"content": {"text/event-stream": {}}}})
 async def read_shared_events(
     request: Request,
     after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
+    limit: Annotated[int | None, Query(ge=1, le=MOST_EVENTS)] = None,
     tokens: bool = False,
     last_event_id: Annotated[int, Header(ge=0, le=MOST_SEQ)] = 0,
 ) -> Response:
-    """Stream the events of a shared run, without prompts. Reading them never changes the run."""
+    """Stream the events of a shared run, without prompts. Reading them never changes the run.
+
+    limit: as for the events of one's own runs.
+    """
     service, run_id = service_of(request), share_of(request).run_id
+    seen = max(after, last_event_id)
+
+    def document(event: Event) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = redact_json(shown(event), service.redact)
+        return found
+
+    if limit is not None:
+        page = await service.page(run_id, seen, limit + 1, prompts=False)
+        return await page_of_events(request, page, limit, document, PRIVATE)
 
     async def messages() -> AsyncIterator[ServerSentEvent]:
-        seen = max(after, last_event_id)
         async with aclosing(watch(service, run_id, after=seen, tokens=tokens, prompts=False)) as events:
             async for event in events:
-                if (document := shown(event)) is not None:
-                    number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
-                    text = json.dumps(redact_json(document, service.redact))
-                    yield ServerSentEvent(text, event=event.type, id=number)
+                if (sent := message(event, document(event))) is not None:
+                    yield sent
 
     return event_source(service, messages(), run_id, error_messages, headers=PRIVATE)
 
@@ -122,10 +130,8 @@ async def read_shared_events(
 async def export_shared(request: Request, format: Literal["md", "html"] = "html") -> Response:
     """Export a shared run as Markdown or HTML."""
     service = service_of(request)
-    record = await service.read(share_of(request).run_id)
-    kind, write = DOCUMENTS[format]
-    content = write(record, service.redact).encode("utf-8", "replace")
-    return Response(content, media_type=kind, headers=PRIVATE)
+    record = await service.read(share_of(request).run_id, prompts=False)
+    return await exported(record, format, service.redact, PRIVATE)
 
 
 def share_of(request: Request) -> Share:

@@ -7,17 +7,27 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
 from starlette.responses import Response
 
 from ...core.events import Event, Token, event_type, to_json
-from ...store.entries import PROMPTS
+from ...store.records.entries import PROMPTS
 from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
 
-__all__ = ["error_messages", "event_source", "page_of_events", "run_events", "run_headers"]
+__all__ = [
+    "as_stored",
+    "error_messages",
+    "event_source",
+    "message",
+    "page_of_events",
+    "run_events",
+    "run_headers",
+]
 
 GZIP_LEVEL = 4
 SEND_S = 30.0
@@ -48,26 +58,37 @@ def run_events(
         watched = watch(service, run_id, after=after, tokens=tokens, prompts=prompts, cancel=cancel)
         async with aclosing(watched) as events:
             async for event in events:
-                yield _message(event, prompts)
+                if (sent := message(event, as_stored(event, prompts))) is not None:
+                    yield sent
 
     return event_source(service, messages(), run_id, error_messages)
 
 
 async def page_of_events(
-    run_id: str, page: Sequence[Event], prompts: bool, following: str | None, compressed: bool
+    request: Request,
+    page: list[Event],
+    limit: int,
+    document: Callable[[Event], dict[str, Any] | None],
+    headers: Mapping[str, str],
 ) -> Response:
-    """Return stored events as a response that ends after them. following: the address of the next page.
+    """Return stored events as a response that ends after `limit` of them.
 
-    compressed: with gzip. The middleware leaves streams of events alone, since live ones must not wait.
+    page: at most one more than that; if there is one, the header `Link` has the address of the next page.
+    document: an event as it is sent; None for one that is not sent. The response is compressed if the client
+    accepts it: the middleware leaves streams of events alone, since live ones must not wait.
     """
+    compressed = "gzip" in request.headers.get("accept-encoding", "")
+    headers = {**headers, "Vary": "Accept-Encoding"}
+    if len(page) > limit:
+        page = page[:limit]
+        url = request.url.include_query_params(after=page[-1].seq)
+        headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
 
     def encode() -> bytes:
-        body = b"".join(ServerSentEvent.encode(_message(event, prompts)) for event in page)
+        messages = (message(event, document(event)) for event in page)
+        body = b"".join(one.encode() for one in messages if one is not None)
         return gzip.compress(body, GZIP_LEVEL) if compressed else body
 
-    headers = {**run_headers(run_id), "Vary": "Accept-Encoding"}
-    if following is not None:
-        headers["Link"] = f'<{following}>; rel="next"'
     if compressed:
         headers["Content-Encoding"] = "gzip"
     # Many events take a while to write and to compress.
@@ -75,10 +96,16 @@ async def page_of_events(
     return Response(body, headers=headers, media_type="text/event-stream")
 
 
-def _message(event: Event, prompts: bool) -> ServerSentEvent:
+def as_stored(event: Event, prompts: bool) -> dict[str, Any]:
+    """An event as JSON. prompts: whether it has the prompts of a call."""
     document = to_json(event)
-    if not prompts:
-        document |= {name: "" for name in PROMPTS if name in document}
+    return document if prompts else document | {name: "" for name in PROMPTS if name in document}
+
+
+def message(event: Event, document: dict[str, Any] | None) -> ServerSentEvent | None:
+    """The message of an event that is sent as `document`."""
+    if document is None:
+        return None
     number = None if event.seq is None or isinstance(event, Token) else str(event.seq)
     return ServerSentEvent(json.dumps(document), event=event_type(event), id=number)
 

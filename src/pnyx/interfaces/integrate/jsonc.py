@@ -62,7 +62,7 @@ def _put(text: str, node: _Node, path: Sequence[str], value: Any) -> str:
         raise JsoncError(f"{_place(text, node.start)} is not an object")
     if not path:
         for key, part in value.items():
-            # Each change moves what follows, so that places are looked up anew.
+            # Each change moves what follows, so that places are looked up again.
             text = _put(text, _at(text, node), [key], part)
         return text
     key, *rest = path

@@ -8,9 +8,9 @@ from ...config.schema import Settings
 from ...core.events import Budget
 from ...core.models import NUSD, money
 from ...errors import UsageError
-from ...run.exhaustion import reason, rounded_cap, sufficient_cap
-from ...run.expectation import expect
 from ...run.spec import Spec
+from ...run.spending.exhaustion import reason, rounded_cap, sufficient_cap
+from ...run.spending.expectation import expect
 from ..json_body import Amount, Body
 from ..views.records import Record
 from .peer import Peer

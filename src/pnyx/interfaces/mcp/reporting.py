@@ -10,8 +10,8 @@ from mcp_types import LoggingLevel
 from ...core.events import Budget, CallFailed, CallFinished, Event, PhaseEntered, RunFinished, SeatAbstained
 from ...core.models import money
 from ...errors import PnyxError
-from ...run.expectation import usual_replies
 from ...run.spec import Spec
+from ...run.spending.expectation import usual_replies
 from ..views.records import Record
 from ..views.transcript import Transcript, quantity
 from .peer import Peer

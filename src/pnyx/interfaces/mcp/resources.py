@@ -35,7 +35,7 @@ from ...core.decision import FINAL
 from ...core.events import CallFinished, PhaseEntered, RunFinished
 from ...core.regex import regex
 from ...errors import NotFound, PnyxError, UsageError
-from ...store.runs import RunRow
+from ...store.records.runs import RunRow
 from ..cursor import cursor_after, parse_cursor
 from ..follow import follow
 from ..render.markdown import as_markdown

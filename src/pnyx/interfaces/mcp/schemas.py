@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from ...core.decision import Status
-from ...store.labels import MOST_TAGS, MOST_TITLE
+from ...store.records.labels import MOST_TAGS, MOST_TITLE
 from ..bounds import Name
 from ..json_body import Body
 from ..schemas import ProtocolBody, RecalledRun, ResultBody, ResumeOptions, RunBody, StoredRun, with_options

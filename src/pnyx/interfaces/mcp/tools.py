@@ -15,7 +15,7 @@ from ... import protocols as known
 from ...core.models import money
 from ...errors import Running, UsageError
 from ...run.batch import failure
-from ...store.labels import LabelChange
+from ...store.records.labels import LabelChange
 from ..follow import follow
 from ..render.markdown import Markdown, as_markdown, as_summary
 from ..render.terminal import clip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...store.cost_sums import CostSum
-from ...store.costs import TOKENS, CallCosts
+from ...store.money.cost_sums import CostSum
+from ...store.money.costs import TOKENS, CallCosts
 
 __all__ = ["BY", "sum_costs", "sum_runs", "sums_by"]
 

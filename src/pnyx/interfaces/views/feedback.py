@@ -10,9 +10,9 @@ from ...core.decision import DECIDED
 from ...errors import UsageError
 from ...evaluate.owners import LEARNER, OWNER
 from ...reliability.feedback import JudgedRun, judge
-from ...run.limits import now
-from ...store import outcomes as outcome_store
-from ...store import runs as store
+from ...run.calls.limits import now
+from ...store.records import outcomes as outcome_store
+from ...store.records import runs as store
 
 __all__ = ["feedback_document", "record_feedback"]
 

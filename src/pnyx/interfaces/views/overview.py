@@ -5,15 +5,26 @@ All of it follows from the recorded events: no model is asked. The page, `pnyx s
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...core.events import CallFailed, CallFinished, CallStarted, Event, RunStarted
+from ...core.events import (
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    Event,
+    RunStarted,
+    VoteTallied,
+)
 from ...run.result import Cost
 from .statements import Statement, statements
 from .tallies import tallies
 
-__all__ = ["listing", "overview"]
+__all__ = ["READS", "listing", "overview"]
+
+READS = tuple(kind.type for kind in (RunStarted, CallStarted, CallFinished, CallFailed, VoteTallied))
+"""The types of events that an overview follows from."""
 
 SHOWN = 200
 """Characters of a position that are shown."""
@@ -43,6 +54,7 @@ def _changes(stated: Sequence[Statement], events: Sequence[Event]) -> Iterator[d
     """Yield one entry for every statement that differs from the one before it of the same seat and kind."""
     last: dict[tuple[str, str], Statement] = {}
     replies = [one for one in events if isinstance(one, CallFinished) and one.absent is None]
+    numbers = [one.seq or 0 for one in replies]
     for one in stated:
         before = last.get((one.seat, one.kind))
         last[one.seat, one.kind] = one
@@ -55,19 +67,18 @@ def _changes(stated: Sequence[Statement], events: Sequence[Event]) -> Iterator[d
             "now": one.position[:SHOWN],
             "round": one.round,
             "phase": one.phase,
-            "after": _read_between(replies, before, one),
+            "after": _read_between(
+                replies[bisect_right(numbers, before.at) : bisect_left(numbers, one.started)], one.seat
+            ),
         }
 
 
-def _read_between(replies: Sequence[CallFinished], before: Statement, now: Statement) -> list[dict[str, Any]]:
-    """The phases with replies of other seats between two statements of one, in order."""
-    phases: dict[tuple[int, str], list[str]] = {}
+def _read_between(replies: Sequence[CallFinished], seat: str) -> list[dict[str, Any]]:
+    """The phases with replies of other seats among those between two statements of `seat`, in order."""
+    phases: dict[tuple[int, str], set[str]] = {}
     for reply in replies:
-        between = before.at < (reply.seq or 0) < now.started
-        if between and reply.seat and reply.seat != now.seat:
-            seats = phases.setdefault((reply.round or 0, reply.phase or ""), [])
-            if reply.seat not in seats:
-                seats.append(reply.seat)
+        if reply.seat and reply.seat != seat:
+            phases.setdefault((reply.round or 0, reply.phase or ""), set()).add(reply.seat)
     return [{"round": n, "phase": phase, "seats": sorted(seats)} for (n, phase), seats in phases.items()]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from ...core.models import NUSD, Seat, money
 from ...core.text import estimate_tokens
 from ...protocols.call_bounds import call_bounds
-from ...run.context_window import image_tokens
-from ...run.expectation import expect
+from ...run.calls.context_window import image_tokens
 from ...run.spec import Spec
+from ...run.spending.expectation import expect
 
 __all__ = ["Plan", "as_json", "plan", "price_words"]
 
@@ -23,8 +23,8 @@ class Plan:
     """The least and the most calls, and the most tokens and USD, if no seat fails; None: unknown.
 
     The most includes one repair of every verdict. Retries and calls to substitutes of a failed seat come on
-    top. expected_usd: what a usual run costs, see `run.expectation`, or earlier ones of the same protocol
-    and panel did.
+    top. expected_usd: what a usual run costs, see `run.spending.expectation`, or earlier ones of the same
+    protocol and panel did.
     """
 
     calls: tuple[int, int] | None

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from ...run.lease import host_of, is_alive
-from ...store import leases
-from ...store.runs import WORKER, RunRow
+from ...run.leases.lease import host_of, is_alive
+from ...store.records import leases
+from ...store.records.runs import WORKER, RunRow
 
 __all__ = ["QueueState", "read_queue"]
 

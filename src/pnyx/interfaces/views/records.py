@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
@@ -12,13 +12,13 @@ from ...core.decision import STATUSES, Status
 from ...core.events import Event
 from ...core.search_terms import Snippet
 from ...errors import Unreadable
-from ...run.lease import is_held, is_waiting
+from ...run.leases.lease import is_held, is_waiting
 from ...run.result import Result, Summary
 from ...run.run_rows import prior_elapsed_s
-from ...store import runs as store
-from ...store.costs import TOKENS, costs_of
-from ...store.labels import NO_LABELS, Labels, read_labels
-from ...store.search import search
+from ...store.money.costs import TOKENS, costs_of
+from ...store.records import runs as store
+from ...store.records.labels import NO_LABELS, Labels, read_labels
+from ...store.records.search import search
 
 __all__ = [
     "Record",
@@ -33,6 +33,8 @@ __all__ = [
 
 LONG = 500
 """Events from which the result of a run that is not over does not follow from all of them."""
+RECENT = 50
+"""Events of a type that the result of such a run follows from."""
 STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
     "waiting": (("running", None),),
     "running": (("running", True),),
@@ -213,19 +215,31 @@ def _listed(connection: Connection, row: store.RunRow) -> Result:
 
 
 def _outlined(connection: Connection, row: store.RunRow) -> Result:
-    """The result of a long run that is not over, without reading its calls, of which it may have thousands.
+    """The result of a long run that is not over, from a few of its events and the sums of its costs.
 
-    A seat that only abstained is not in `dropped`.
+    `rounds` and `answer` are those of its last phases. `dropped` has no seat that only abstained, and one
+    whose calls failed only if its model has never answered.
     """
     first = store.log(connection, row.id, limit=1)
-    others = store.log(connection, row.id, 1, without=("call_started", "call_finished"))
+    dropped = store.log(connection, row.id, only=("seat_dropped",))
+    failed = store.log(connection, row.id, only=("call_failed",), newest=RECENT)
+    phases = store.log(connection, row.id, only=("phase_entered",), newest=RECENT)
     last = store.log(connection, row.id, row.seq - 1, prompts=False)
-    result = _result(row, [*first, *others])
     spent = costs_of(connection, row.id)
+    summary = _summed((*dropped, *failed, *phases))
+    heard = {one.model for one in spent if one.output_tokens}
+    summary.answered |= {seat for seat, one in summary.silent.items() if one["model"] in heard}
     usage = {name: sum(getattr(one, name) for one in spent) for name in ("calls", *TOKENS)}
     known = None if any(one.unpriced for one in spent) else round(sum(one.cost_usd for one in spent), 9)
-    elapsed_s = prior_elapsed_s(row, [*first, *last])
-    return replace(result, usage={**usage, "cost_usd": known}, elapsed_s=elapsed_s)
+    summary.usage.update(usage, cost_usd=known)
+    return _summary_result(row, summary, prior_elapsed_s(row, [*first, *last]))
+
+
+def _summed(events: Iterable[Event]) -> Summary:
+    summary = Summary()
+    for event in events:
+        summary.add(event)
+    return summary
 
 
 def _status(row: store.RunRow) -> str:
@@ -239,9 +253,11 @@ def _settled(row: store.RunRow) -> bool:
 def _result(row: store.RunRow, events: Sequence[Event] = ()) -> Result:
     if row.result is not None and _settled(row):
         return Result.from_json(row.result)
-    summary = Summary()
-    for event in events:
-        summary.add(event)
+    return _summary_result(row, _summed(events), prior_elapsed_s(row, events))
+
+
+def _summary_result(row: store.RunRow, summary: Summary, elapsed_s: float) -> Result:
+    """The result of a run that is not over."""
     status, stop_reason, message = _state(row)
     return Result(
         run_id=row.id,
@@ -258,7 +274,7 @@ def _result(row: store.RunRow, events: Sequence[Event] = ()) -> Result:
         dropped=summary.missing,
         degraded=summary.degraded,
         usage=dict(summary.usage),
-        elapsed_s=prior_elapsed_s(row, events),
+        elapsed_s=elapsed_s,
         detail={"message": message} if message else {},
     )
 

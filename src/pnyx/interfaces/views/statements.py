@@ -103,8 +103,7 @@ def _of_one_question(found: Sequence[Statement]) -> list[Statement]:
 
 def _grouped(found: Sequence[Statement], question: str) -> list[Statement]:
     groups = group_answers([one.position for one in found if one.kind == "answer"], question)
-    named = []
-    for one in found:
-        group = find_group(one.position, groups, question) if one.kind == "answer" else None
-        named.append(replace(one, group=group or one.position))
-    return named
+    # A long run has the same few positions many times.
+    answers = {one.position for one in found if one.kind == "answer"}
+    names = {position: find_group(position, groups, question) or position for position in answers}
+    return [replace(one, group=names[one.position]) if one.kind == "answer" else one for one in found]

@@ -33,25 +33,22 @@ def tallies(events: Sequence[Event], stated: Sequence[Statement]) -> Iterator[di
     started = next((event for event in events if isinstance(event, RunStarted)), None)
     question = started.question if started else ""
     counted = ballots(events)
-    since: dict[str, int] = {}
+    # Each scope has its own counts: what came in it since the last one, and what its seats stood for.
+    replies: dict[str, list[CallFinished]] = {}
+    stands = {scope: _Standing(found) for scope, found in _by_scope(stated).items()}
     for event in events:
+        if isinstance(event, CallFinished):
+            replies.setdefault(scope_of(event.key), []).append(event)
         if not isinstance(event, VoteTallied) or is_abstention(event) or closed_branches(event):
             continue
         scope = scope_of(event.key)
-        replies = [
-            one
-            for one in events
-            if isinstance(one, CallFinished)
-            and scope_of(one.key) == scope
-            and since.get(scope, 0) < (one.seq or 0) < (event.seq or 0)
-        ]
-        since[scope] = event.seq or 0
+        since = replies.pop(scope, [])
         if event.rule == ENDORSEMENTS:
-            cast = _endorsements(replies, counted)
+            cast = _endorsements(since, counted)
         elif event.rule == "approvals":
-            cast = _approvals(replies)
+            cast = _approvals(since)
         else:
-            cast = _answers(event, scope, stated, question)
+            cast = _answers(event, stands.get(scope), question)
         yield {
             "scope": scope,
             "round": event.round or 0,
@@ -92,19 +89,41 @@ def _approvals(replies: Sequence[CallFinished]) -> list[dict[str, Any]]:
     return [cast[seat] for seat in sorted(cast)]
 
 
-def _answers(
-    event: VoteTallied, scope: str, stated: Sequence[Statement], question: str
-) -> list[dict[str, Any]]:
+def _by_scope(stated: Sequence[Statement]) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
+    for one in stated:
+        if one.kind == "answer":
+            found.setdefault(one.scope, []).append(one)
+    return found
+
+
+class _Standing:
+    """The answers in one scope. count: how many there were so far. last: the last one of each seat."""
+
+    def __init__(self, answers: Sequence[Statement]) -> None:
+        self.answers = answers
+        self.count = 0
+        self.last: dict[str, Statement] = {}
+
+    def advance(self, seq: int) -> None:
+        """Take up the answers before the event `seq`."""
+        while self.count < len(self.answers) and self.answers[self.count].at < seq:
+            answer = self.answers[self.count]
+            self.last[answer.seat] = answer
+            self.count += 1
+
+
+def _answers(event: VoteTallied, standing: _Standing | None, question: str) -> list[dict[str, Any]]:
     """The answers behind a count: every sample, or else the last answer of each seat before the count."""
-    before = [
-        one for one in stated if one.kind == "answer" and one.scope == scope and one.at < (event.seq or 0)
-    ]
-    last = {one.seat: one for one in before}
-    every = len(before) == sum(event.tally.values()) and len(last) < len(before)
+    if standing is None:
+        return []
+    standing.advance(event.seq or 0)
+    every = standing.count == sum(event.tally.values()) and len(standing.last) < standing.count
+    chosen = standing.answers[: standing.count] if every else standing.last.values()
     groups = {name: (name,) for name in event.tally}
     return [
         _ballot(one.seat, find_group(one.position, groups, question), "")
-        for one in sorted(before if every else last.values(), key=lambda one: one.seat)
+        for one in sorted(chosen, key=lambda one: one.seat)
     ]
 
 

@@ -31,9 +31,9 @@ from ...core.events import (
     is_abstention,
 )
 from ...core.models import money
-from ...run.exhaustion import reason
 from ...run.journal import CUT_OFF
 from ...run.result import Cost, Summary
+from ...run.spending.exhaustion import reason
 from .structured import reply_text
 from .tallies import winner_of
 

@@ -184,10 +184,14 @@ def _drop(learned: Learned, names: list[str]) -> Change | None:
         learned.dropped.update(bodies.SCHEMA)
         learned.plain_schema = True
         name = next(name for name in names if name in bodies.SCHEMA)
-        return Change(f"does not accept {name}: the form of a reply is described in the prompt")
-    if not new:
-        return Change("")
-    return Change(f"does not accept {', '.join(new)}: {'it is' if len(new) == 1 else 'they are'} left out")
+        others = [name for name in new if name not in bodies.SCHEMA]
+        form = f"does not accept {name}: the form of a reply is described in the prompt"
+        return Change(f"{form}; {_left_out(others)}" if others else form)
+    return Change(f"does not accept {_left_out(new)}" if new else "")
+
+
+def _left_out(names: list[str]) -> str:
+    return f"{', '.join(names)}: {'it is' if len(names) == 1 else 'they are'} left out"
 
 
 def _size(body: dict[str, Any]) -> int:

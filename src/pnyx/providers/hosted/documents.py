@@ -21,6 +21,7 @@ __all__ = ["DONE", "Documents"]
 DONE = object()
 """What `Documents` returns for the event that ends a stream: [DONE]."""
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
+_BLANK = b"\r\n\t "
 _DONE = (b"[DONE]", b"[done]", b"DONE")
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
@@ -58,7 +59,7 @@ class Documents:
     def feed(self, piece: bytes) -> Iterator[Any]:
         self._rest += piece
         if len(self._start) < QUOTE_CHARS:
-            self._start += piece[:QUOTE_CHARS]
+            self._start += (piece if self._start else piece.lstrip())[:QUOTE_CHARS]
         if self._events is None:
             self._recognise(bool(piece))
         if self._events:
@@ -86,19 +87,20 @@ class Documents:
         yield from document if isinstance(document, list) else (document,)
 
     def _recognise(self, more: bool) -> None:
-        """Set `_events` once the first line shows whether the body is a stream of events."""
-        start = bytes(self._rest[:64]).lstrip(b"\r\n\t ")
-        if start.startswith(_BOM) or (more and _BOM.startswith(start)):
-            start = start[len(_BOM) :].lstrip(b"\r\n\t ")
-        if not start and more:
+        """Set `_events` once the first line shows whether the body is a stream of events.
+
+        What comes before the first line says nothing: OpenRouter sends blank lines for as long as it waits.
+        """
+        self._rest = self._rest.lstrip(_BLANK)
+        if self._rest.startswith(_BOM):
+            self._rest = self._rest[len(_BOM) :].lstrip(_BLANK)
+        start = bytes(self._rest[:64])
+        if more and _BOM.startswith(start):
             return
         name, colon, _ = start.partition(b":")
         if more and not colon and any(known.startswith(name.strip()) for known in _FIELDS) and len(start) < 8:
             return
         self._events = bool(colon) and name.strip() in _FIELDS
-        # What comes before the first line says nothing.
-        at = self._rest.find(start[:1]) if start else len(self._rest)
-        del self._rest[:at]
 
     def _lines(self) -> Iterator[Any]:
         """Yield the documents of the whole lines so far. A "\\r" at the end may be half of a "\\r\\n"."""
@@ -144,7 +146,10 @@ class Documents:
             found, document = _parse(value)
             yield {"error": document if found else value.decode("utf-8", "replace").strip()}
         elif name == b"data":
-            self._data.append(value.removeprefix(b" "))
+            value = value.removeprefix(b" ")
+            if value.startswith(b"data:"):
+                value = value[5:].removeprefix(b" ")  # some gateways wrap an event that is one already
+            self._data.append(value)
             # Events without a blank line between them have one line of data each.
             found, document = _parse(value) if len(self._data) == 1 else (False, None)
             if found:

@@ -11,6 +11,7 @@ import re
 from ...core.regex import regex
 
 __all__ = [
+    "ALLOWANCE",
     "BAD_KEY",
     "FAILED_GENERATION",
     "FILTERED",
@@ -38,11 +39,12 @@ CODES: dict[int, str] = {
     " accessdenied",
     404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
     " modelnotfounderror deploymentnotfound modelnotopen invalidmodel modeldecommissioned modelnotavailable"
-    " invalidendpointormodel",
+    " invalidendpointormodel modelnotsupported unknownmodel",
     408: "requesttimeout modeltimeoutexception",
     409: "conflict conflicterror aborted conflictexception",
     413: "requesttoolarge contextlengthexceeded contextwindowexceedederror exceedcontextsizeerror"
-    " contentlengthlimit modelcontextwindowexceeded modelmaxprompttokensexceeded contextwindowexceeded",
+    " contentlengthlimit modelcontextwindowexceeded modelmaxprompttokensexceeded contextwindowexceeded"
+    " tokenstoolong tokenslimitreached",
     429: "ratelimiterror ratelimitexceeded ratelimit resourceexhausted throttlingexception throttling"
     " throttlingratequota toomanyrequests requestlimitexceeded ratelimitreachederror ratelimitreached"
     " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
@@ -76,6 +78,11 @@ QUOTA = regex(
 )
 """An account without money, unless the host limits requests by these words too; see `THROTTLED`."""
 
+ALLOWANCE = regex(
+    r"(?:quota|usage limit) (?:is |has been )?exceeded|exceed\w* (?:\w+ ){0,2}quota", re.IGNORECASE
+)
+"""A quota of some kind, for reports that say nothing else."""
+
 THROTTLED = regex(r"RESOURCE_EXHAUSTED|throttling|limit_?burst_?rate", re.IGNORECASE)
 """Codes of Google and DashScope for a quota that comes back within a minute."""
 
@@ -86,7 +93,8 @@ SPENT = regex(
     r")?credits|used all available|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
     r"|usage limits?\. |regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted"
     r"|upgrade)|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
-    r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily free|余额|额度不足|欠费|充值",
+    r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
+    r"|billing to be enabled|balance is not enough|余额|额度不足|欠费|充值|余量|日流控",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
@@ -108,6 +116,9 @@ TOO_LONG = regex(
     r"|over the|must be less|but max)[^.]{0,60}(?:token|length|context|window)"
     r"|(?:prompt|inputs?) tokens? must be (?:less|at most|<)"
     r"|(?:input|prompt) tokens? limit|(?:prompt|input) (?:has|is|of) \d+ tokens"
+    r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long)|session_len|payload size exceeds"
+    r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded|exceeded this model context"
+    r"|max_tokens must be at least 1, got -|tokens? ?数量?超"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入长度|超长|过长",
@@ -136,7 +147,7 @@ TEMPORARY = regex(
     r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
     r"|upstream|bad gateway|internal (?:server )?error|connection (?:reset|refused|error|closed)"
     r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
-    r"|available)|busy|queue|cold start|繁忙|限流|稍后|网络错误|内部错误|饱和",
+    r"|available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后|网络错误|内部错误|饱和",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -151,8 +162,9 @@ FILTERED = regex(
 """A filter that refuses the request: another attempt is refused too."""
 
 NO_PLACE = regex(
-    r"unsupported_country|country, region, or territory|user location is not|not (?:available|supported) in "
-    r"(?:your|this) (?:country|region)|you have been blocked|attention required",
+    r"unsupported_country|unsupported countries|country, region, or territory|user location is not"
+    r"|not (?:available|supported) in (?:your|this) (?:country|region)|you have been blocked"
+    r"|attention required",
     re.IGNORECASE,
 )
 """A host that serves nobody from here, whatever the key."""
@@ -160,7 +172,8 @@ NO_PLACE = regex(
 BAD_KEY = regex(
     r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:x-)?(?:api|auth|access|subscription|security)[ -]?"
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
-    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|无效的令牌",
+    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|authentication error"
+    r"|authentication failed|authfailure|signature does not match|无效的令牌",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
@@ -171,7 +184,7 @@ NO_MODEL = regex(
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
     r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
-    r"|unexpected model name|模型不存在",
+    r"|requested model is not supported|unexpected model name|模型不存在|您无权访问",
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""

@@ -37,6 +37,8 @@ _ROOMS = [
         _WINDOW + rf".{{0,60}}?total of {_N} tokens: (?P<input>{_N}) tokens from the input",
         # Anthropic
         rf"exceed context limit: (?P<input>{_N}) \+ {_N} > (?P<window>{_N})",
+        rf"prompt tokens \((?P<input>{_N})\) and max_tokens \({_N}\).{{0,40}}?context length "
+        rf"(?P<window>{_N})",
         # TGI, Together
         rf"\+ `?max_new_tokens`? must be <= (?P<window>{_N})\. given: (?P<input>{_N})",
         # Mistral
@@ -49,6 +51,10 @@ _TOTALS = [
     for pattern in (
         # Moonshot
         rf"token limit: (?P<window>{_N}) \(requested: (?P<total>{_N})\)",
+        # Cerebras
+        rf"current length is (?P<total>{_N}) while limit is (?P<window>{_N})",
+        # Cloudflare
+        rf"input and maximum output tokens \((?P<total>{_N})\).{{0,60}}?limit \((?P<window>{_N})\)",
         # Groq and OpenAI, of the tokens per minute
         rf"too large.{{0,200}}?limit:? (?P<window>{_N}), requested:? (?P<total>{_N})",
     )
@@ -81,17 +87,19 @@ def read_room(message: str, now: int) -> Room | None:
 
 
 _LIMIT = regex(
-    r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens"
+    r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
     r"|(?:output|completion) tokens",
     re.IGNORECASE,
 )
 _TOO_MUCH = regex(
-    r"too (?:large|big|high|long|many)|at most|less than|lower than|<=|maximum|exceed|range|upper bound"
+    r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
+    r"|upper bound|over the limit|should be in"
     r"|larger|above|up to|between|is limited|> ?\d|范围|过大|超过",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
-    r"(?:greater|more|higher|larger) than|higher max|at least|below min|minimum value|>= ?\d|required",
+    r"(?<!is )(?:greater|more|higher|larger) than|higher max|at least|below min|minimum value|>= ?\d"
+    r"|required",
     re.IGNORECASE,
 )
 _LESS = regex(r"less than|lower than|at most|<=", re.IGNORECASE)

@@ -28,7 +28,9 @@ from .connection import Connection, HostRequest, Limits
 from .dialects import DIALECTS, Dialect
 from .failures import HostError, one_line, unreadable
 from .plain import PlainWriter
+from .replies.forms import Reply
 from .replies.reply import Reader
+from .thinking_switches import set_thinking
 
 if TYPE_CHECKING:
     from .requests import RequestBuilder
@@ -51,6 +53,7 @@ class HostedProvider:
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
         self._host = urlsplit(base_url).netloc.rpartition("@")[2]
+        self._hostname = urlsplit(base_url).hostname or ""
         self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._plain: PlainWriter | None = None
         if dialect.has_plain_requests and not dialect.is_azure(urlsplit(base_url).hostname):
@@ -83,18 +86,18 @@ class HostedProvider:
             learned = self._adjustments.of(call.model)
             request = await self._request(call, learned, on_text is not None)
             learned.apply(request.body)
-            reader = self._dialect.reader()
+            reply = Reply(self._dialect.reader)
             try:
-                async with aclosing(self._texts(call, request, reader, on_text is not None)) as texts:
+                async with aclosing(self._texts(call, request, reply, on_text is not None)) as texts:
                     async for text in texts:
                         if on_text is not None:
                             on_text(text)
                 notes = tuple(f"{call.model} {note}" for note in learned.take_notes())
-                completion = self._completion(call, reader, notes)
+                completion = self._completion(call, reply.reader, notes)
                 learned.reasons = learned.reasons or _reasons(completion)
                 return completion
             except HostError as exc:
-                if reader.text or not changes_left:
+                if reply.reader.text or not changes_left:
                     raise
                 change = self._adjustments.learn(call.model, exc, request.body)
                 if change is None:
@@ -107,6 +110,8 @@ class HostedProvider:
         how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": learned.reasons}
         plain = None if self._plain is None else self._plain.write(call, **how)
         request = plain or await (await self._requests()).build(call, **how)
+        if self._dialect.thinking == "effort":
+            set_thinking(request.body, self._hostname, call, learned.reasons)
         if self._dialect.caching == "key" and call.cache_key:
             request.body["prompt_cache_key"] = call.cache_key
         if call.traceparent:
@@ -121,9 +126,9 @@ class HostedProvider:
         return self._builder
 
     async def _texts(
-        self, call: Call, request: HostRequest, reader: Reader, stream: bool
+        self, call: Call, request: HostRequest, reply: Reply, stream: bool
     ) -> AsyncGenerator[str]:
-        """Send the request, and yield the text of its reply as `reader` reads it."""
+        """Send the request, and yield the text of its reply as `reply` reads it."""
         stream = stream or request.body.get("stream") is True
         limits = Limits.of(call.max_tokens, call.timeout_s, call.searches, stream)
         async with self._connection.request(
@@ -133,21 +138,17 @@ class HostedProvider:
             try:
                 async for document in response.documents():
                     count += 1
-                    for text in _read(reader, document):
+                    for text in _read(reply, document):
                         size += len(text)
                         if size > limits.max_bytes:
                             raise ProviderError("malformed", "the answer is too long", billed=True)
                         yield text
             except ProviderError as exc:
-                # A reply that says it has ended is whole, whatever follows; a failure that it reports is one.
-                reported = isinstance(exc, HostError)
-                late = bool(reader.text or reader.tools) if reported else exc.kind in ("truncated", "timeout")
-                if reader.failed and not reported:
-                    reader.check()
-                if not (reader.is_complete and late):
+                if not _is_late(exc, reply.reader):
                     raise
+        reader = reply.reader
         reader.check()
-        if not reader.any and (count or response.unread or (response.size and not response.streamed)):
+        if not reader.any and (count or response.unread or (response.start and not response.streamed)):
             words = response.unread or response.start
             if count and not response.unread:
                 raise ProviderError("malformed", f"the host sent no answer: {words}", billed=True)
@@ -197,10 +198,25 @@ def _reasons(completion: Completion) -> bool:
     return bool(completion.reasoning or (completion.usage and completion.usage.reasoning_tokens))
 
 
-def _read(reader: Reader, document: Any) -> Iterator[str]:
+def _is_late(exc: ProviderError, reader: Reader) -> bool:
+    """Whether a failure comes behind a reply that has said its end, and so is whole, whatever follows.
+
+    A failure that such a reply reports is one, unless it has an answer, or has said that it is cut off.
+    """
+    reported = isinstance(exc, HostError)
+    if reader.failed and not reported:
+        reader.check()
+    if not reader.is_complete:
+        return False
+    if reported:
+        return bool(reader.text or reader.tools or reader.finish_reason() == "length")
+    return exc.kind in ("truncated", "timeout")
+
+
+def _read(reply: Reply, document: Any) -> Iterator[str]:
     """Yield the text in a document; one of an unknown form is an error of its host, not of ours."""
     try:
-        yield from reader.add(document)
+        yield from reply.add(document)
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as exc:
         message = f"unreadable reply: {type(exc).__name__}: {exc}"
         raise ProviderError("malformed", message, billed=True) from exc

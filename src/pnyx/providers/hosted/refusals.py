@@ -32,6 +32,8 @@ KEPT = frozenset(
     )
 )
 """Parameters without which a request means something else, or nothing."""
+ESSENTIAL = frozenset(("temperature", "tools", "tool_choice", *bodies.OUTPUT_LIMITS))
+"""Parameters that are kept if the host does not say which one it refuses."""
 DISPENSABLE = frozenset(("cache_control", "prompt_cache_key", "stream_options", "store", "user"))
 """Parameters that change no answer: any refused request that names one is tried without it."""
 WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "user", "store", "usage"))
@@ -62,8 +64,13 @@ _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations
 _IN_PASSING = regex(
     r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b", re.IGNORECASE
 )
+_OUTPUT_CONFIG = regex(
+    r"^\W*output_config\W+(?:extra inputs|unknown|unrecogni[sz]ed|unexpected)", re.IGNORECASE
+)
 _NOT_BOTH = regex(r"both|together|same time|simultaneous|only one|either", re.IGNORECASE)
 _ROUTING = regex(r"no endpoints found that", re.IGNORECASE)
+_ANY_OF_THEM = regex(r"that can handle the requested parameters", re.IGNORECASE)
+"""OpenRouter's words where no host of a model knows all parameters of a request."""
 
 _TOOLS = regex(
     r"tool (?:use|calling|calls?|choice)|function.?call(?:ing|s)?|\btools?\b|\"auto\" tool choice|函数调用"
@@ -80,7 +87,9 @@ _SCHEMA = regex(
 _THINKING = regex(r"reasoning|thinking|\bbudget\b", re.IGNORECASE)
 _PLAIN_WORDS = {
     **dict.fromkeys(bodies.SCHEMA, _SCHEMA),
-    **dict.fromkeys(("reasoning", "thinking", "thinkingConfig"), _THINKING),
+    **dict.fromkeys(("reasoning", "thinking", "thinkingConfig", "enable_thinking"), _THINKING),
+    "thinking_budget": regex(r"thinking budget", re.IGNORECASE),
+    "chat_template_kwargs": regex(r"chat.?template", re.IGNORECASE),
     "reasoning_effort": regex(r"reasoning|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
     "tools": _TOOLS,
     "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),
@@ -102,6 +111,8 @@ def refused_names(found: Report, body: dict[str, Any], model: str) -> list[str]:
     if found.status == 404 and not _ROUTING.search(found.message):
         return []
     names = [name for name in bodies.names(body) if name in RENAMED or _is_droppable(name, body)]
+    if _ANY_OF_THEM.search(found.message):
+        return [name for name in names if name not in ESSENTIAL]
     reports = found.items or (found,)
     refused = [name for one in reports for name in _named(one, names, body, model)]
     return list(dict.fromkeys(refused))
@@ -126,17 +137,21 @@ def _is_of_host(tool: Any) -> bool:
 
 
 def _named(found: Report, names: list[str], body: dict[str, Any], model: str) -> list[str]:
-    text = without_model(found.message, model)
+    # A report of pydantic has the place of a mistake on one line, and its words, indented, on the next one.
+    text = re.sub(r"\n\s+", ": ", without_model(found.message, model))
     if found.param:
         by_path = _by_path(found.param, names)
         if by_path:
             return by_path if _is_refusal(by_path[0], found, text) else []
         if _is_elsewhere(found.param, text):
             return []
-    if any(name in DISPENSABLE and _mentions(name, text) for name in names):
-        return [name for name in names if name in DISPENSABLE and _mentions(name, text)]
-    found_names = [name for clause in _CLAUSES.split(text) for name in _in_clause(clause, names)]
-    return found_names
+    refused = [name for clause in _CLAUSES.split(text) for name in _in_clause(clause, names)]
+    dispensable = [name for name in names if name in DISPENSABLE and _mentions(name, text)]
+    if dispensable:
+        return [*dispensable, *(refused if set(dispensable) & set(refused) else ())]
+    if not refused and _OUTPUT_CONFIG.search(text):
+        return [name for name in names if name.startswith("output_config.")]
+    return refused
 
 
 def _by_path(param: str, names: list[str]) -> list[str]:
@@ -220,6 +235,9 @@ def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:
         if _REFUSED.search(clause) or name in bodies.SCHEMA:
             yield 1, match.start(), match.end(), name
         return
+    if name in WORDS_BY_ACCIDENT and (match := _listed(name).search(clause)):
+        yield 1, *match.span("name"), name
+        return
     plain = _PLAIN_WORDS.get(name)
     if plain is None or not (match := plain.search(clause)):
         return
@@ -238,19 +256,31 @@ def _mentions(name: str, text: str) -> bool:
     return pattern(name).search(text) is not None
 
 
+def _words(name: str) -> list[str]:
+    """The words of a name: "top" and "P" of "topP"."""
+    return re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)
+
+
 @lru_cache(maxsize=128)
 def _bare(name: str) -> re.Pattern[str]:
     """A parameter's name as a message may write it: "top_p", "topP" or "top p"."""
-    parts = re.findall(r"[A-Z]?[a-z0-9]+", name)
+    parts = _words(name)
     return re.compile(r"(?<![a-z])" + r"[\s_.-]?".join(parts) + r"(?![a-z])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=128)
 def _quoted(name: str) -> re.Pattern[str]:
     """The name in quotes or brackets, announced as a parameter, or as the last word after a colon."""
-    parts = r"[\s_.-]?".join(re.findall(r"[A-Z]?[a-z0-9]+", name))
+    parts = r"[\s_.-]?".join(_words(name))
     before = r"(?:['\"`\[(]|(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?)"
     return re.compile(rf"(?:{before}(?P<name>{parts})(?![\w-])|: (?P<last>{parts})\W*$)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=128)
+def _listed(name: str) -> re.Pattern[str]:
+    """The name in a list after "parameters:"."""
+    list_start = r"(?:supplied|param(?:eter)?s?|arguments?|fields?|keys?): (?:[\w.]+, ){1,8}"
+    return re.compile(rf"{list_start}(?P<name>{name})(?![\w-])", re.IGNORECASE)
 
 
 _SYSTEM = regex(

@@ -66,6 +66,9 @@ def report(document: Any) -> Report | None:
         return None
     if found := document.get("error"):
         return _report(document if found is True else found, document)
+    if isinstance(wrapped := document.get("Response"), Mapping) and isinstance(wrapped.get("Error"), Mapping):
+        found = {str(name).lower(): value for name, value in wrapped["Error"].items()}  # of Tencent
+        return _report(found, found)
     base = document.get("base_resp")  # of MiniMax
     if isinstance(base, Mapping) and base.get("status_code"):
         return Report(0, str(base.get("status_msg") or base), str(base["status_code"]))
@@ -129,8 +132,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     code = " ".join(dict.fromkeys(str(name) for name in names if isinstance(name, str | int) and name))
     message = next((found[name] for name in _MESSAGES if found.get(name)), None)
     status = status or _status_in(names)
-    if isinstance(message, list) and message and isinstance(message[0], Mapping):
-        items = tuple(_item(one) for one in message[:MAX_CODES] if isinstance(one, Mapping))
+    if items := _items(message) or _items(found.get("details"), "loc"):
         return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
         return _wrapped(inner, found, code, depth)
@@ -138,7 +140,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     # A gateway quotes the host behind it here.
     metadata = found.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    if isinstance(raw, str) and raw and raw not in text:
+    if isinstance(raw, str | Mapping) and raw and str(raw) not in text:
         inner = _inner(raw)
         behind = _report(inner, inner, depth + 1) if inner is not None and depth < MAX_DEPTH else None
         code = f"{code} {behind.code}" if behind else code
@@ -153,6 +155,12 @@ def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, dep
     status = next(filter(None, (_status(around.get(name)) for name in ("code", "status"))), found.status)
     codes = " ".join(filter(None, (found.code, code)))
     return Report(status, found.message, codes, found.param, found.items, found.details)
+
+
+def _items(found: Any, key: str = "") -> tuple[Report, ...]:
+    """A report for each of several failures; none if `found` is no list of them, or the first lacks `key`."""
+    listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
+    return tuple(map(_item, listed)) if listed and (not key or key in listed[0]) else ()
 
 
 def _item(found: Mapping[str, Any]) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,12 +28,13 @@ class Meter:
 
     def usage(self, reports: Mapping[str, Any]) -> Usage | None:
         """The reports as tokens, however odd, or None if they are not whole numbers or all zero."""
-        for count in (self.count, *COUNTS):
-            try:
-                counts = count(reports)
-            except (AttributeError, LookupError, ValueError, OverflowError):
-                continue
-            return Usage(*counts) if any(counts) else None
+        for named in (reports, _snake_case(reports)):
+            for count in (self.count, *COUNTS):
+                try:
+                    counts = count(named)
+                except (AttributeError, LookupError, ValueError, OverflowError):
+                    continue
+                return Usage(*counts) if any(counts) else None
         return None
 
     def searches(self, reports: Mapping[str, Any]) -> int | None:
@@ -54,7 +56,8 @@ def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
     reasoning = _optional(report, "completion_tokens_details", "reasoning_tokens")
     sent = _count(report["prompt_tokens"])
     written = _optional(report, "prompt_tokens_details", "cache_write_tokens")
-    return sent, cached, _output(report, sent), reasoning, written
+    output = _output(report, sent)
+    return sent, cached, output, reasoning or output - _count(report["completion_tokens"]), written
 
 
 def _output(report: Mapping[str, Any], sent: int) -> int:
@@ -82,6 +85,14 @@ def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
     )
 
 
+def _responses(report: Mapping[str, Any]) -> tuple[int, ...]:
+    """Of OpenAI's Responses API: the names of Anthropic, but cached tokens are part of the input."""
+    details = report["input_tokens_details"]
+    cached = _optional(details, "cached_tokens") if details else 0
+    reasoning = _optional(report, "output_tokens_details", "reasoning_tokens")
+    return _count(report["input_tokens"]), cached, _count(report["output_tokens"]), reasoning
+
+
 def _google(report: Mapping[str, Any]) -> tuple[int, ...]:
     report = {_camel_case(name): value for name, value in report.items()}
     sent = _count(report["promptTokenCount"]) + _optional(report, "toolUsePromptTokenCount")
@@ -94,6 +105,13 @@ def _camel_case(name: str) -> str:
     """A field's name in JSON; some proxies use its name in the protocol buffers."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def _snake_case(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report with the names of OpenAI and Anthropic, of a host that writes them in camel case."""
+    names = {name: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in map(str, report)}
+    found = {names[str(name)]: value for name, value in report.items()}
+    return {"cache_creation_input_tokens": found.get("cache_write_input_tokens"), **found}
 
 
 def _optional(report: Mapping[str, Any], *path: str) -> int:
@@ -110,7 +128,7 @@ def _count(number: Any) -> int:
     return int(number)
 
 
-COUNTS = (_openai, _anthropic, _google, lambda report: _anthropic(report["tokens"]))
+COUNTS = (_openai, _responses, _anthropic, _google, lambda report: _anthropic(report["tokens"]))
 """Tried in turn if a report has not the names of its dialect: gateways pass on the host's behind them."""
 OPENAI = Meter(_openai, ("server_tool_use_details", "web_search_requests"))
 ANTHROPIC = Meter(_anthropic, ("server_tool_use", "web_search_requests"))

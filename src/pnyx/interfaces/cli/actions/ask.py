@@ -8,8 +8,8 @@ from typing import Any
 
 from ....errors import UsageError
 from ....run.handle import RunHandle
+from ....run.options.responses import read_responses
 from ....run.resolve import resolve
-from ....run.responses import read_responses
 from ...open_settings import open_settings
 from ...service import RunService
 from ...views.files import summary_words

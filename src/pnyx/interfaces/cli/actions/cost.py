@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ....core.models import NUSD, money
-from ....store.cost_sums import CostSum
-from ....store.costs import TOKENS
-from ....store.ledger import Account
+from ....store.money.cost_sums import CostSum
+from ....store.money.costs import TOKENS
+from ....store.money.ledger import Account
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...run_records import RunRecords

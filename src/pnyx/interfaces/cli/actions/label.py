@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from ....store.labels import LabelChange, Labels
-from ....store.runs import RunRow
+from ....store.records.labels import LabelChange, Labels
+from ....store.records.runs import RunRow
 from ...open_settings import open_settings
 from ...render.terminal import clip, flat, wrap
 from ...run_records import RunRecords

@@ -9,7 +9,7 @@ import click
 from ....config.schema import KEEP, Settings
 from ....core.durations import parse_duration
 from ....errors import UsageError
-from ....store.pruning import Prunable, Rule
+from ....store.records.pruning import Prunable, Rule
 from ... import retention
 from ...open_settings import open_settings
 from ...run_records import RunRecords

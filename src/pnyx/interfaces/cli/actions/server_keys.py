@@ -7,7 +7,7 @@ from typing import Literal
 
 from ....config.schema import Settings
 from ....errors import UsageError
-from ....run.limits import now
+from ....run.calls.limits import now
 from ....store.keys import KeyUse
 from ...key_admin import changed_limits, described, parse_time, time_after
 from ...keys import check_name, hash_key, new_key

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from ....config.schema import ServeSettings
 from ....errors import UsageError
-from ....store.shares import ShareRow
+from ....store.records.shares import ShareRow
 from ...open_settings import open_settings
 from ...render.terminal import columns
 from ...run_records import RunRecords

@@ -8,7 +8,7 @@ from functools import partial
 
 from ....config.schema import Settings
 from ....errors import UsageError
-from ....store.runs import RunRow
+from ....store.records.runs import RunRow
 from ...open_settings import open_settings
 from ...render.terminal import columns
 from ...retention import retention

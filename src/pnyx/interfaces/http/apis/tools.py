@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ....core.tool_calls import ANY, AUTO, NONE
-from ....run.client_tools import BadToolError, check_tools
+from ....run.options.client_tools import BadToolError, check_tools
 from .conversation import refuse
+from .grammars import REGEX, grammar_of
 
 __all__ = [
     "Call",
@@ -218,14 +219,16 @@ def custom(document: object, param: str) -> Tool:
     """The tool of a definition whose input is a text of any form, or of a grammar. Raises `RefusedError`."""
     one = function(document, param)
     assert isinstance(document, Mapping), "checked above"
-    form = document.get("format")
-    given = form.get("grammar", form) if isinstance(form, Mapping) else {}
+    grammar = grammar_of(document.get("format"), f"{param}.format")
     what = "The input of the tool as a text, in the form that the tool's description names."
-    if isinstance(given, Mapping) and given.get("definition"):
-        what = f"A text that this grammar ({given.get('syntax', 'lark')}) accepts:\n{given['definition']}"
+    checked = {}
+    if grammar is not None:
+        what = f"A text that this grammar ({grammar['syntax']}) accepts:\n{grammar['definition']}"
+        if grammar["syntax"] == REGEX:
+            checked = {"pattern": rf"^(?:{grammar['definition']})$"}
     schema = {
         "type": "object",
-        "properties": {INPUT: {"type": "string", "description": what}},
+        "properties": {INPUT: {"type": "string", "description": what, **checked}},
         "required": [INPUT],
         "additionalProperties": False,
     }

@@ -13,6 +13,12 @@ __all__ = ["AnthropicReader"]
 class AnthropicReader(Reader):
     """Blocks may come whole, as starts and deltas, or as deltas alone; with or without their index."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._id = ""
+        self._of_host: set[object] = set()
+        """Places of blocks of tools that the host runs."""
+
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         kind = text_of(document.get("type"))
         message = mapping(document.get("message"))
@@ -27,6 +33,10 @@ class AnthropicReader(Reader):
         self.report_usage(document.get("usage"))
 
     def _message(self, message: Mapping[str, Any]) -> Iterator[str]:
+        id = text_of(message.get("id"))
+        if id and self._id and id != self._id and not self.finish:
+            self.forget()  # a gateway has asked another host, which starts from the beginning
+        self._id = id or self._id
         self.model = text_of(message.get("model")) or self.model
         self.report_usage(message.get("usage"))
         content = message.get("content")
@@ -46,7 +56,7 @@ class AnthropicReader(Reader):
         self.end(delta.get("stop_reason"))
         yield from self.piece(delta.get("text"))
         self.think(delta.get("thinking"))
-        if isinstance(written := delta.get("partial_json"), str):
+        if isinstance(written := delta.get("partial_json"), str) and place not in self._of_host:
             tool = self.tools.get(place) or next(reversed(self.tools.values()), None)
             if tool is not None:
                 tool.written.append(written)
@@ -55,6 +65,7 @@ class AnthropicReader(Reader):
     def _block(self, place: object, block: Mapping[str, Any]) -> Iterator[str]:
         """Read a block, or the start of one."""
         kind = text_of(block.get("type"))
+        self._of_host.discard(place)
         if kind in ("text", ""):
             for citation in items(block.get("citations")):
                 self._cite(citation)
@@ -69,7 +80,8 @@ class AnthropicReader(Reader):
                 tool.written.append(given)
             elif isinstance(given, Mapping) and given:
                 tool.value = given
-        elif kind == "server_tool_use" or kind.endswith("_tool_result"):
+        elif kind.endswith(("_tool_use", "_tool_result")):  # of a tool that the host runs
+            self._of_host.add(place)
             self.searches += block.get("name") == "web_search"
             self.interrupt()
 

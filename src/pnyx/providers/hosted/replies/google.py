@@ -58,7 +58,7 @@ class GoogleReader(Reader):
             self.tools[len(self.tools)] = tool
         elif _get(part, "toolCall") or _get(part, "toolResponse") or _get(part, "executableCode"):
             self.interrupt()
-        elif part.get("thought") is True:
+        elif part.get("thought") in (True, "true"):
             self.think(part.get("text"))
         else:
             yield from self.piece(part.get("text"))

@@ -10,7 +10,10 @@ from .reply import Reader, ToolCallParts, first_of, items, mapping, text_of
 
 __all__ = ["OpenAIReader"]
 
-THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thinking_content", "reasoning_details")
+THOUGHTS = (
+    *("reasoning_content", "reasoning", "thinking", "thinking_content", "reasoning_text"),
+    *("reasoning_details", "thinking_blocks", "thinking_block"),
+)
 """Fields of thoughts, of which a host may send several with the same text."""
 THOUGHT_PARTS = ("thinking", "reasoning", "reasoning_text", "thought")
 TEXT_PARTS = ("", "text", "output_text", "input_text")
@@ -26,8 +29,8 @@ class OpenAIReader(Reader):
         """Index -> the place in `tools` of the last call that has it."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
-        # Cloudflare wraps its replies.
-        document = mapping(document.get("result")) or document
+        for wrapper in ("result", "data"):  # of Cloudflare, and of gateways with a code and a message
+            document = mapping(document.get(wrapper)) or document
         self.model = text_of(document.get("model")) or self.model
         groq = mapping(document.get("x_groq"))
         if found := report({"error": groq.get("error")}):
@@ -52,8 +55,9 @@ class OpenAIReader(Reader):
             self.report_usage({ours: document.get(name) for name, ours in _OLLAMA.items()})
             delta = {"delta": document["message"]}
             yield {**delta, "finish_reason": document.get("done_reason") or document.get("finish_reason")}
-        elif isinstance(document.get("response"), str):  # Cloudflare's own API, and Ollama's older one
-            yield {"text": document["response"], "finish_reason": document.get("done_reason")}
+        for name in ("response", "result"):  # Cloudflare's own API and Ollama's older one; Baidu's older one
+            if isinstance(document.get(name), str):
+                yield {"text": document[name], "finish_reason": document.get("done_reason")}
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[str]:
         if found := report({"error": choice.get("error")}):
@@ -62,12 +66,13 @@ class OpenAIReader(Reader):
         delta = {name: value for name, value in mapping(choice.get("delta")).items() if value}
         part = {**self._rest(mapping(choice.get("message"))), **delta}
         self.any = self.any or bool(
-            part or {"delta", "message", "text"} & choice.keys() or choice.get("finish_reason")
+            part or {"delta", "message", "messages", "text"} & choice.keys() or choice.get("finish_reason")
         )
         self._thoughts(part)
         yield from self._content(part.get("content"))
         if not part.get("content"):
-            yield from self.piece(choice.get("text"))
+            plain = (choice.get(name) for name in ("text", "message", "messages"))
+            yield from self.piece(next((text for text in plain if isinstance(text, str)), None))
         if isinstance(part.get("refusal"), str) and part["refusal"]:
             self.refusal.append(part["refusal"])
         for call in items(part.get("tool_calls")):

@@ -22,6 +22,8 @@ __all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "first_of", "
 
 SEPARATOR = "\n\n"
 """Between two texts of a reply between which the host searched."""
+PARTS = ("text", "thinking", "summary", "value", "content")
+"""Where a part of a message has its text."""
 MAX_WORD = 100
 MAX_ALTERNATIVES = 16
 INVALID_JSON = "INVALID_JSON"
@@ -145,6 +147,10 @@ class Reader(ABC):
         self.text.append(text)
         yield text
 
+    def forget(self) -> None:
+        """Drop all that the model wrote so far. What was streamed of it cannot be taken back."""
+        self.text, self.reasoning, self.refusal, self.tools = [], [], [], {}
+
     def interrupt(self) -> None:
         """Note that the host did something of its own between two texts."""
         self._broken = bool(self.text)
@@ -198,9 +204,7 @@ def text_of(value: object) -> str:
     if isinstance(value, list):
         return "".join(map(text_of, value))
     if isinstance(value, Mapping):
-        return next(
-            (text_of(value[name]) for name in ("text", "thinking", "summary", "value") if value.get(name)), ""
-        )
+        return next((text_of(value[name]) for name in PARTS if value.get(name)), "")
     return ""
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from alembic import op
 
-from pnyx.store import search
-
 revision = "0006"
 down_revision = "0005"
 
@@ -17,8 +15,7 @@ def upgrade() -> None:
     else:
         for statement in POSTGRESQL:
             op.execute(statement)
-    # Uses the current code for splitting words; if that changes, a later migration must index all runs again.
-    search.add_all(op.get_bind())
+    # v0018 indexes all runs that are not indexed.
 
 
 POSTGRESQL = (

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from alembic import op
 
-from pnyx.store.cost_sums import sum_up
+from pnyx.store.money.cost_sums import sum_up
 
 revision = "0014"
 down_revision = "0013"

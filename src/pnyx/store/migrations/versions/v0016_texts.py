@@ -1,4 +1,4 @@
-"""every text stored once, under a number; `store.conversion` converts the rows of earlier versions"""
+"""every text stored once, under a number; `store.documents.conversion` converts rows of earlier versions"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _copy_contents(connection: sa.Connection) -> None:
     """Copy the contents of files, and note which runs use them. Raises if one would not be read as it was."""
     # Needed only by databases with files.
     from pnyx.errors import StoreError
-    from pnyx.store.packing import compress, decompress
+    from pnyx.store.documents.packing import compress, decompress
 
     numbers: dict[str, int] = {}
     add = sa.text("INSERT INTO contents (sha256, content) VALUES (:sha256, :content) RETURNING id")
@@ -56,7 +56,7 @@ def _copy_contents(connection: sa.Connection) -> None:
         text = connection.execute(query, {"name": name}).scalar_one().encode("utf-8", "surrogatepass")
         packed = compress(text)
         if decompress(packed, "a file") != text:
-            raise StoreError(f"the content {name} cannot be stored anew; nothing was changed")
+            raise StoreError(f"the content {name} cannot be stored again; nothing was changed")
         # A name is the SHA-256 of the text, or of the bytes of an image.
         number = connection.execute(add, {"sha256": bytes.fromhex(name), "content": packed}).scalar_one()
         numbers[name] = int(number)

@@ -1,0 +1,39 @@
+"""The overviews of runs. They are computed apart from the event loop, and those of long runs are kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ..core.events import Event
+from ..store.records import runs as store
+from .views.overview import overview
+
+__all__ = ["Overviews"]
+
+KEPT = 4
+LONG = 500
+"""Events from which the overview of a run is kept: that of 10,000 events takes half a second."""
+
+
+class Overviews:
+    """The overview of a run follows from its events alone, so one is valid until the run has more events."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+
+    async def of(self, row: store.RunRow, read: Callable[[], Awaitable[list[Event]]]) -> dict[str, Any]:
+        """The overview of a run. read: reads its events, if they are needed."""
+        key = (row.id, row.seq)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        events = [event for event in await read() if (event.seq or 0) <= row.seq]
+        found = await asyncio.to_thread(overview, events)
+        if row.seq >= LONG:
+            self._kept[key] = found
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return found

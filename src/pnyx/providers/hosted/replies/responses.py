@@ -1,0 +1,104 @@
+"""Replies in the form of OpenAI's Responses API, which some gateways send to any request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..failures import failure, report
+from .reply import Reader, ToolCallParts, items, mapping, text_of
+
+__all__ = ["ResponsesReader"]
+
+_ENDS = {"completed": "stop"}
+
+
+class ResponsesReader(Reader):
+    """Items of output may come whole, as deltas, or as both, and again in the last event."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._streamed: set[object] = set()
+        """Places of items whose deltas were read."""
+
+    def read(self, document: Mapping[str, Any]) -> Iterator[str]:
+        kind = text_of(document.get("type"))
+        self.any = True
+        if response := mapping(document.get("response")):
+            yield from self._response(response)
+        elif document.get("object") == "response":
+            yield from self._response(document)
+        elif kind.endswith(".delta"):
+            yield from self._delta(kind, document)
+        elif kind == "response.output_item.added":
+            yield from self._start(mapping(document.get("item")), _place(document))
+        elif kind == "response.output_item.done" and _place(document) not in self._streamed:
+            self._streamed.add(_place(document))
+            yield from self._item(mapping(document.get("item")), _place(document))
+
+    def _response(self, response: Mapping[str, Any]) -> Iterator[str]:
+        if found := report({"error": response.get("error")}):
+            raise failure(found)
+        self.model = text_of(response.get("model")) or self.model
+        self.report_usage(response.get("usage"))
+        # The last event of a stream repeats all that the others said.
+        if not (self.text or self.reasoning or self.refusal or self.tools):
+            for place, item in enumerate(items(response.get("output"))):
+                yield from self._item(mapping(item), place)
+        status = text_of(response.get("status"))
+        if status not in ("", "in_progress", "queued"):
+            reason = text_of(mapping(response.get("incomplete_details")).get("reason"))
+            self.end(reason or _ENDS.get(status, status))
+
+    def _delta(self, kind: str, document: Mapping[str, Any]) -> Iterator[str]:
+        delta, place = document.get("delta"), _place(document)
+        self._streamed.add(place)
+        if kind == "response.output_text.delta":
+            yield from self.piece(delta)
+        elif kind == "response.refusal.delta":
+            self.refusal.append(text_of(delta))
+        elif kind.startswith("response.reasoning"):
+            self.think(delta)
+        elif kind == "response.function_call_arguments.delta" and isinstance(delta, str):
+            self.tools.setdefault(place, ToolCallParts()).written.append(delta)
+
+    def _start(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
+        """Read the start of an item, whose content follows in deltas or with its end."""
+        if item.get("type") == "function_call":
+            tool = self.tools.setdefault(place, ToolCallParts())
+            tool.id, tool.name = text_of(item.get("call_id")), text_of(item.get("name"))
+        elif item.get("type") == "web_search_call":
+            yield from self._item(item, place)
+            self._streamed.add(place)
+
+    def _item(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
+        kind = text_of(item.get("type"))
+        if kind == "message":
+            for part in items(item.get("content")):
+                yield from self._part(mapping(part))
+        elif kind == "reasoning":
+            for part in items(item.get("summary")) or items(item.get("content")):
+                self.think(text_of(part))
+        elif kind == "function_call":
+            tool = ToolCallParts(text_of(item.get("call_id")), text_of(item.get("name")))
+            arguments = item.get("arguments")
+            tool.written = [arguments] if isinstance(arguments, str) else []
+            tool.value = arguments if isinstance(arguments, Mapping) else None
+            self.tools[place] = tool
+        elif kind == "web_search_call":
+            self.searches += 1
+            self.interrupt()
+
+    def _part(self, part: Mapping[str, Any]) -> Iterator[str]:
+        if part.get("type") == "refusal":
+            self.refusal.append(text_of(part.get("refusal")))
+            return
+        for annotation in items(part.get("annotations")):
+            self.cite(mapping(annotation).get("url"))
+        yield from self.piece(part.get("text"))
+
+
+def _place(document: Mapping[str, Any]) -> object:
+    """Which item an event belongs to."""
+    place = document.get("output_index", document.get("item_id"))
+    return place if isinstance(place, int | str) else None

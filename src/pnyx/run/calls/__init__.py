@@ -1,0 +1,1 @@
+"""One call to a model: admission, limits, retries, and what its reply is worth."""

@@ -1,0 +1,397 @@
+"""One call to a model: the only place that sends requests, and the only retry loop."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+from zlib import crc32
+
+from sqlalchemy import Connection
+
+from ...core.compaction import fit, texts, tokens
+from ...core.events import CallFailed, CallFinished, CallStarted, Token
+from ...core.markup.reasoning import ReasoningSplitter
+from ...core.parsing.json_objects import read_structured
+from ...core.steps import Ask
+from ...core.sycophancy.detect import is_blank
+from ...core.tool_calls import ToolSpec
+from ...errors import OutOfBudget, ProviderError
+from ...providers.base import (
+    Call,
+    Completion,
+    Provider,
+    can_search,
+    complete_call,
+    ensure_open,
+    is_open,
+)
+from ...providers.redaction import StreamRedactor
+from ..context import RunContext
+from ..drive import Where
+from ..journal import Outcome
+from ..spending.budget import Bill, OutputLimits, usd
+from .admission import Refusal
+from .context_window import image_tokens, request_limit, thinking_limit
+from .failed_calls import FailedCalls
+from .host_notes import host_notes
+from .host_search import TOOL
+from .limits import Deadline, Gate, Slot, delay, now
+from .messages import cache_key, messages
+from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
+from .reply_limits import ReplyLimits
+
+__all__ = ["ModelCall"]
+
+SQUEEZE = (0.6, 0.8)
+"""Shares to which a too long request is shortened; the second if the question is too long for the first."""
+SOURCES, ADDRESS = 20, 500
+"""The most cited sources that are recorded, and the longest address. A shortened address would not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The response to one request: a completion or an error."""
+
+    started: CallStarted
+    result: Completion | ProviderError
+    elapsed_s: float
+
+
+class ModelCall:
+    """The attempts at one step. `outcome` performs them."""
+
+    def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
+        self.context, self.key, self.ask = context, key, ask
+        self.full_ask, self.cut_chars, self.searches = ask, 0, 0
+        self.common: dict[str, Any] = {
+            "key": key,
+            "phase": where.phase,
+            "round": where.round,
+            "seat": ask.seat.label,
+        }
+        self.fingerprint = ask.fingerprint
+        # With a second request for the same call, either may be the reply.
+        self.closing = ask.closing and where.closing and not context.spec.limits.hedge
+        shown = [file for file in context.spec.files if file.content in ask.prompt.images]
+        self.images, self.image_tokens = shown, image_tokens(ask.seat, shown)
+        self.deadline = Deadline(None)
+        self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
+        self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
+        self.limits = ReplyLimits(context, key, ask.seat, ask.max_tokens, self.thinking)
+
+    async def outcome(self) -> Outcome:
+        """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
+        context, seat = self.context, self.ask.seat
+        if seat.label in context.journal.dropped:
+            return self.failures.already_dropped()
+        if (inherited := context.journal.inherit(self.key, self.ask)) is not None:
+            copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
+            context.journal.post(copy)
+            return copy
+        # Here and not where a seat is dropped: a replay reads that from the journal and must still check.
+        context.check_quorum()
+        gate = context.gates[seat.provider]
+        provider = context.open_provider(seat.provider)
+        searching = context.spec.searches and TOOL in self.ask.tools
+        if searching or not is_open(provider):
+            await context.unless_halted(self._prepare_provider(provider))
+        tries, squeezed = 0, False
+        if not self._fit(request_limit(seat)):
+            return self.failures.too_long()
+        while True:
+            try:
+                sent = await self._attempt(provider, gate)
+            except OutOfBudget:
+                cut = context.journal.cut_off(self.key)
+                if cut is None or cut.max_tokens < self.limits.whole(self._request_text()):
+                    raise
+                return self.failures.unanswered(cut)
+            if isinstance(sent, CallFailed):
+                return sent
+            started, result, elapsed = sent.started, sent.result, sent.elapsed_s
+            if isinstance(result, Completion):
+                context.hedging.record(seat.model, elapsed)
+                context.circuits[seat.model].record_success()
+                left = min(self.deadline.left, context.deadline.left)
+                text = self._request_text()
+                if self.limits.is_too_low(text, started.max_tokens, result, elapsed, left):
+                    self._record_cut(started, result, elapsed)
+                    continue
+                return self._record_reply(started, result, elapsed)
+            tries += 1
+            wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
+            if result.kind == "too_long" and not squeezed:
+                # The window is smaller than configured, or the tokenizer splits finer than our estimate.
+                squeezed = True
+                size = tokens(self._request_text())
+                wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
+            if wait is not None and wait >= self.deadline.left:
+                wait = None
+            if context.deadline.left <= 0 or context.halt.reason is not None:
+                # The run stops, the seat does not fail: a resume tries again.
+                self.failures.record(started, result, elapsed, final=False, wait=None)
+                context.check()
+            failed = self.failures.record(started, result, elapsed, final=wait is None, wait=wait)
+            if wait is None:
+                context.circuits[seat.model].record_failure(context.run_id, failed.kind, failed.message)
+                return failed
+            await context.sleep(wait)
+
+    async def _attempt(self, provider: Provider, gate: Gate) -> Response | CallFailed:
+        """Return the response to a request, or the failure that drops the seat before one is sent."""
+        context = self.context
+        refused: Refusal | None = None
+        while True:
+            if refused is not None:
+                await self._wait_for_room(refused)
+            if (dropped := self.failures.drop_if_down()) is not None:
+                return dropped
+            async with gate.call(context.halt.requested, within=context.deadline.left) as slot:
+                context.check()
+                if slot is None:
+                    continue
+                if (dropped := self.failures.drop_if_down()) is not None:  # while it waited for the gate
+                    return dropped
+                if self.deadline.at is None:
+                    self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
+                intent = await self._record_intent()
+                if isinstance(intent, CallStarted):
+                    if refused is not None:
+                        context.waiting.wake()  # the next call may have room too
+                    deadline = self.deadline.sooner(context.deadline)
+                    return await self._race(provider, intent, deadline, gate, slot)
+                refused = intent
+
+    async def _wait_for_room(self, refused: Refusal) -> None:
+        """Wait until a call that was refused may have room. Raises `OutOfBudget` if none will come, `Halted`.
+
+        Not while it holds a slot of its host: calls that free room may need that.
+        """
+        context, began = self.context, time.monotonic()
+        if refused.scope is None:
+            context.waiting.wake()  # a call that waited for this run, or behind it
+            raise refused.error
+        age = (context.journal.created_at, context.run_id)
+        await context.waiting.wait(
+            refused.scope, age, context.halt.requested, within=max(context.deadline.left, 0)
+        )
+        context.check()
+        if self.deadline.at is not None:  # of an attempt before this one
+            self.deadline = Deadline(self.deadline.at + time.monotonic() - began)
+
+    async def _prepare_provider(self, provider: Provider) -> None:
+        # The call itself reports what is wrong with the provider.
+        with suppress(ProviderError, TimeoutError):
+            await ensure_open(provider)
+        if TOOL in self.ask.tools and await can_search(provider, self.ask.seat.name):
+            self.searches = self.context.spec.searches
+
+    def _fit(self, token_limit: float) -> bool:
+        """Shorten replies of others and the tools' arguments and results until the request has at most
+        `token_limit` tokens. Return whether that succeeded."""
+        # Always from the full request: a shortened one no longer marks which parts are replies of others.
+        room = min(token_limit - self.image_tokens, sys.maxsize)
+        shortened = fit(self.full_ask, int(room), self._tools())
+        if shortened is not None:
+            self.ask, self.cut_chars = shortened
+        return shortened is not None
+
+    async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
+        """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
+        context, ask, text, time = self.context, self.ask, self._request_text(), now()
+        attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
+        quote = context.budget.quote(ask.seat, text, self.searches, self.image_tokens)
+        limits = self.limits.in_budget(text) if whole is None else OutputLimits(whole, whole, whole)
+
+        def intent(connection: Connection) -> CallStarted | Refusal:
+            reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
+            if isinstance(reserved, Refusal):
+                return reserved
+            return CallStarted(
+                **self.common,
+                time=time,
+                attempt=attempt,
+                fingerprint=self.fingerprint,
+                model=ask.seat.model,
+                prompt_id=ask.prompt.id,
+                prompt_sha256=ask.prompt.sha256,
+                prompt=ask.prompt.text,
+                system=ask.prompt.system,
+                schema=ask.schema.json if ask.schema else None,
+                max_tokens=reserved.max_tokens,
+                cut=self.cut_chars,
+                searches=self.searches,
+                reserved_usd=usd(reserved.amount),
+            )
+
+        return await context.journal.reserve(intent)
+
+    def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
+        bill = self._bill(started, done)
+        is_whole = self.limits.note_cut(self._request_text(), started.max_tokens)
+        reason = no_answer(done, bill.usage, self.limits.setting(started.max_tokens))
+        if not is_blank(done.text) or not is_whole:
+            reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
+        redact = self.context.redact_text
+        self.failures.record_cut(started, bill, elapsed, redact(reason), stored_reasoning(done, redact))
+
+    async def _race(
+        self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate, slot: Slot
+    ) -> Response:
+        """Return the response to the request or, if hedging is on and it is late, to a second one."""
+        context = self.context
+        patience = context.hedging.patience(self.ask.seat.model) if context.spec.limits.hedge else None
+        if patience is None:
+            return await self._send(provider, started, deadline, slot)
+        sends = {started.attempt: asyncio.create_task(self._send(provider, started, deadline, slot))}
+        first = sends[started.attempt]
+        try:
+            await asyncio.wait([first], timeout=patience)
+            if first.done() or gate.full or context.halt.reason is not None or not context.hedging.acquire():
+                return await first
+            async with gate.call(first, context.halt.requested, within=context.deadline.left) as more:
+                if first.done() or more is None:  # while the second one waited for the host's rate limit
+                    return await first
+                # A second request needs room without a wait, for as long a reply; else there is none.
+                second = None
+                if started.max_tokens == self.limits.next(self._request_text()):
+                    second = await self._record_intent(started.max_tokens)
+                if not isinstance(second, CallStarted):
+                    return await first
+                hedge = asyncio.create_task(self._send(provider, second, deadline, more, quiet=True))
+                sends[second.attempt] = hedge
+                return await self._first([(started, first), (second, hedge)])
+        finally:
+            for task in sends.values():
+                task.cancel()
+            await asyncio.wait(sends.values())
+
+    async def _first(self, sends: Sequence[tuple[CallStarted, asyncio.Task[Response]]]) -> Response:
+        """Return the first completion, else the first request's failure. Record failures for the others."""
+        waiting = {task for _, task in sends}
+        completed: list[asyncio.Task[Response]] = []
+        while waiting and not completed:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            completed = [task for task in done if isinstance(task.result().result, Completion)]
+        winner = next(iter(completed), sends[0][1])
+        overtaken = ProviderError("overtaken", "another request for the call was answered first", billed=True)
+        for started, task in sends:
+            if task is not winner:
+                other = task.result() if task.done() else Response(started, overtaken, 0.0)
+                error = overtaken if isinstance(other.result, Completion) else other.result
+                self.failures.record(started, error, other.elapsed_s, final=False, wait=None)
+        return winner.result()
+
+    async def _send(
+        self, provider: Provider, started: CallStarted, deadline: Deadline, slot: Slot, quiet: bool = False
+    ) -> Response:
+        """Send the request and return the response. quiet: do not publish its text, since the text of another
+        request for the same call is published."""
+        context, seat, limits = self.context, self.ask.seat, self.context.spec.limits
+        timeout = None if deadline.at is None else max(deadline.left, 0.001)
+        call = Call(
+            model=seat.name,
+            messages=messages(self.ask, self.images),
+            tools=self._tools(),
+            max_tokens=started.max_tokens,
+            temperature=seat.temperature if seat.temperature is not None else limits.temperature,
+            # With one seed for all calls, seats of one model would return the same reply.
+            seed=None if limits.seed is None else crc32(f"{limits.seed}{self.key}".encode()),
+            schema=self.ask.schema,
+            timeout_s=timeout,
+            searches=self.searches,
+            cache_key=cache_key(context.spec.salt, seat.model),
+            effort=self.thinking.effort,
+            thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
+            traceparent=context.traceparent(self.key),
+        )
+
+        def publish(text: str) -> None:
+            token = Token(**self.common, time=now(), run_id=context.run_id, text=text, answer=self.closing)
+            context.broadcast.publish(token)
+
+        stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
+
+        def show(piece: str) -> None:
+            stream.add(splitter.add(piece))
+
+        context.warm_up.begin(context.names)
+        started_at = time.monotonic()
+        result: Completion | ProviderError
+        try:
+            async with asyncio.timeout(timeout):
+                await slot.ready()
+                started_at = time.monotonic()
+                shown = show if context.broadcast.wants(self.closing) and not quiet else None
+                result = separate(await complete_call(provider, call, shown))
+        except TimeoutError:
+            result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
+        except ProviderError as exc:
+            result = exc
+        finally:
+            stream.add(splitter.end())
+            stream.end()
+        return Response(started, result, time.monotonic() - started_at)
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        """Return the tools of the request, without search if the host searches or none is open."""
+        toolbox = self.context.toolbox
+        return toolbox.specs(
+            name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
+        )
+
+    def _request_text(self) -> str:
+        """Return all text of the request that counts as tokens."""
+        return "\n".join(texts(self.ask, self._tools()))
+
+    def _bill(self, started: CallStarted, done: Completion) -> Bill:
+        price, text, wrote = self.ask.seat.price, self._request_text(), bool(done.text or done.reasoning)
+        budget, images = self.context.budget, self.image_tokens
+        return budget.bill(started, price, done.usage, text, wrote, done.searches, images)
+
+    def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
+        context, ask = self.context, self.ask
+        bill = self._bill(started, done)
+        absent = absence(done, no_answer(done, bill.usage, self.limits.setting(started.max_tokens)))
+        if done.tool_calls and ask.tools:
+            absent = None
+        if ask.max_tokens is None and done.finish_reason == "stop" and bill.usage.output_tokens:
+            context.note_answer(bill.usage.output_tokens)
+        redact = context.redact_text
+        text = redact(done.text)
+        data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
+        finished = CallFinished(
+            **self.common,
+            time=now(),
+            attempt=started.attempt,
+            fingerprint=self.fingerprint,
+            model=redact(done.model) or ask.seat.model,
+            text=text,
+            tool_calls=tuple(redact.redact_json(asdict(call)) for call in done.tool_calls),
+            # Redacted again: an API key that was written with escapes is only now readable.
+            data=redact.redact_json(data),
+            finish_reason=done.finish_reason,
+            input_tokens=bill.usage.input_tokens,
+            cached_tokens=bill.usage.cached_tokens,
+            output_tokens=bill.usage.output_tokens,
+            reasoning_tokens=bill.usage.reasoning_tokens,
+            cache_write_tokens=bill.usage.cache_write_tokens,
+            cache_write_1h_tokens=bill.usage.cache_write_1h_tokens,
+            cost_usd=usd(bill.cost_nusd),
+            usage_flag=bill.flag,
+            absent=absent and redact(absent),
+            searches=done.searches if type(done.searches) is int else None,
+            sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
+            source=source,
+            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._request_text(), done)))),
+            elapsed_s=round(elapsed, 3),
+            finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
+            reasoning=stored_reasoning(done, redact),
+        )
+        context.record(started, bill.cost_nusd or 0, finished)
+        return finished

@@ -1,0 +1,94 @@
+"""Limits of a call's output: by what the reply is, what was cut off before, and what the budget has left."""
+
+from __future__ import annotations
+
+from ...core.models import Seat
+from ...core.sycophancy.detect import is_blank
+from ...core.thinking import Thinking
+from ...providers.base import Completion
+from ..context import RunContext
+from ..spending.budget import OutputLimits
+from .context_window import output_limit
+
+__all__ = ["ReplyLimits"]
+
+ENOUGH = 1500
+"""Tokens of output that few answers reach: a call that has room for less waits, if room may come."""
+LEAST = 32
+"""The lowest limit of output in tokens, while no answer of the run is known."""
+RAISE = 2
+"""Times the limit of the run that a reply without an answer is asked for again with."""
+
+
+class ReplyLimits:
+    """The limits of the output of one call, its thinking included, in tokens. short: of a short reply.
+
+    The methods get the text of the request, which the window must hold too.
+    """
+
+    def __init__(
+        self, context: RunContext, key: str, seat: Seat, short: int | None, thinking: Thinking
+    ) -> None:
+        self.context, self.key, self.seat, self.short = context, key, seat, short
+        self.thinking = thinking.tokens or 0
+
+    def whole(self, text: str, times: int = 1) -> int:
+        """Return the limit of the run for a reply."""
+        return output_limit(self.seat, text, times * (self._run_limit + self.thinking))
+
+    def next(self, text: str) -> int:
+        """Return the limit of the next request, if the budget has room for it."""
+        whole, cut = self.whole(text), self.context.journal.cut_off(self.key)
+        if cut is not None:
+            return whole if cut.max_tokens < whole else self.whole(text, RAISE)
+        return whole if self.seat.model in self.context.long_replies else self._first(text)
+
+    def in_budget(self, text: str) -> OutputLimits:
+        """Return the limit of the next request, and how far a small budget may lower it."""
+        most, cut = self.next(text), self.context.journal.cut_off(self.key)
+        if self.short is not None:
+            enough, least = self._first(text), LEAST
+        else:
+            enough, least = ENOUGH, max(LEAST, self.context.shortest_answer or 0)
+        if cut is not None:
+            least = 2 * cut.max_tokens
+        least = min(most, least + self.thinking)
+        return OutputLimits(most, max(least, min(most, enough + self.thinking)), least)
+
+    def is_too_low(self, text: str, limit: int, done: Completion, elapsed: float, left: float) -> bool:
+        """Whether a reply under `limit` is to be asked for again under a higher one.
+
+        That is so for one that ended below the limit of the run; and, once, for one that ended there without
+        an answer, if there is time for twice as long a reply. elapsed: its seconds. left: until the deadline.
+        """
+        if done.finish_reason != "length":
+            return False
+        if limit < self.whole(text):
+            return True
+        first = self.context.journal.cut_off(self.key) is None
+        is_higher, has_time = limit < self.whole(text, RAISE), left > RAISE * elapsed
+        return is_blank(done.text) and not done.tool_calls and first and is_higher and has_time
+
+    def note_cut(self, text: str, limit: int) -> bool:
+        """Remember a reply that was cut off. Return whether it was so at the limit of the run."""
+        whole = self.whole(text)
+        if self.short is not None and limit == self._first(text) < whole:
+            # A model that thinks needs more than the limit of a short reply, each time.
+            self.context.long_replies.add(self.seat.model)
+        return limit >= whole
+
+    def setting(self, limit: int) -> str:
+        """Return the setting that limits a reply to `limit`, and its value."""
+        most = self.seat.max_output
+        if most is not None and most <= limit:
+            return f'max_output of [models."{self.seat.model}"] (now {most})'
+        return f"max_output_tokens (now {self._run_limit})"
+
+    @property
+    def _run_limit(self) -> int:
+        return self.context.spec.limits.max_output_tokens
+
+    def _first(self, text: str) -> int:
+        """Return the limit of a first request: lower for a short reply."""
+        limit = self._run_limit if self.short is None else min(self._run_limit, self.short)
+        return output_limit(self.seat, text, limit + self.thinking)

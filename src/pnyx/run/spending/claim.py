@@ -1,0 +1,103 @@
+"""A run's claim on shared caps: what it holds against younger runs, and what it needs to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from math import ceil
+
+from sqlalchemy import Connection
+
+from ...core.models import NUSD
+from ...store.clock import read_clock
+from ...store.money import holds
+from ...store.money.holds import Hold, IsAlive
+from ...store.records.runs import WORKER
+from ..calls.admission import Need
+from ..leases.lease import is_alive, this_worker
+from ..spec import Spec
+from .expectation import Expectation, expect, kind_of
+
+__all__ = ["Claim", "is_alive_now", "learn_cost"]
+
+SURE = 0.95
+"""The share of its expected cost that must have room before a run is begun: an expectation is not exact."""
+
+
+def is_alive_now(connection: Connection) -> IsAlive:
+    """Return what judges the leases of processes by the database's clock, which is read at most once."""
+    time = cache(partial(read_clock, connection))
+
+    def judge(worker: str | None, heartbeat_at: float | None) -> bool:
+        own = worker is not None and worker.removeprefix(WORKER) == this_worker()
+        return own or is_alive(worker, heartbeat_at, time())
+
+    return judge
+
+
+def learn_cost(connection: Connection, spec: Spec, spent: int) -> None:
+    """Learn from a finished run that has no claim what runs of its kind cost. spent: nUSD."""
+    expectation = expect(spec)
+    if expectation is not None and expectation.cost:
+        holds.learn(connection, kind_of(spec), expectation.cost, spent)
+
+
+class Claim:
+    """The claim of one run, for as long as this process runs it. begun: whether a call was sent.
+
+    `Claim.of` returns None for a run that shares no cap or whose cost is unknown: it holds nothing.
+    """
+
+    def __init__(self, run_id: str, spec: Spec, expectation: Expectation, begun: bool) -> None:
+        self.run_id, self.expectation, self.begun = run_id, expectation, begun
+        self._cap = None if spec.budget_usd is None else round(spec.budget_usd * NUSD)
+        self._kind = kind_of(spec)
+        self._factor: float | None = None
+
+    @classmethod
+    def of(cls, run_id: str, spec: Spec, begun: bool) -> Claim | None:
+        shares = any(cap is not None for scope, cap in spec.caps.items() if scope != "run")
+        expectation = expect(spec) if shares else None
+        return cls(run_id, spec, expectation, begun) if expectation and expectation.cost else None
+
+    def begin(self) -> None:
+        """Note that a call is sent."""
+        self.begun = True
+
+    def hold(self, caps: Mapping[str, int | None], spent: int, calls: int) -> Hold:
+        """Return the hold. caps: scope -> cap in nUSD. spent: nUSD, by the first `calls` calls."""
+        own = f"run:{self.run_id}"
+        shared = [scope for scope, cap in caps.items() if cap is not None and scope != own]
+        amount = self.expectation.remaining(spent, calls, self._factor)
+        if self._cap is not None:
+            amount = min(amount, max(self._cap - spent, 0))
+        scopes = {scope: _without_day(scope) for scope in shared}
+        return Hold(self.run_id, scopes, amount)
+
+    def need(self, connection: Connection) -> Need | None:
+        """Return what must have room before the run is begun; None if it is."""
+        if self.begun:
+            return None
+        self._factor = holds.factor(connection, self._kind)
+        need = self._limit(self.expectation.cost * (self._factor or 1.0) * SURE)
+        # Nothing is known of such runs yet, and nobody else needs the room: the run is tried.
+        return Need(need, need if self._factor else 0)
+
+    def _limit(self, amount: float) -> int:
+        return ceil(amount) if self._cap is None else min(ceil(amount), self._cap)
+
+    def end(self, connection: Connection, spent: int, calls: int, finished: bool) -> None:
+        """Give the hold up, and learn from the run. finished: False if it ran out of budget.
+
+        spent: nUSD, by its `calls` calls.
+        """
+        holds.end(connection, self.run_id)
+        if calls:
+            actual = spent if finished else ceil(self.expectation.total(spent, calls, self._factor))
+            holds.learn(connection, self._kind, self.expectation.cost, actual)
+
+
+def _without_day(scope: str) -> str:
+    """The scope of the holds in an account: "day" for "day:DATE", "key-day:NAME" for "key-day:NAME:DATE"."""
+    dated = scope.startswith(("day:", "key-day:"))
+    return scope.rpartition(":")[0] if dated else scope

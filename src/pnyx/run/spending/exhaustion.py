@@ -1,0 +1,97 @@
+"""The messages for a budget that has no room for the next call: why, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...core.events import Budget
+from ...core.models import NUSD, money
+from ...store.money.ledger import Exhausted
+from .budget import budget_event, nusd
+
+__all__ = ["batch_remedy", "exhausted_event", "reason", "remedy", "rounded_cap", "sufficient_cap"]
+
+NAMES = {
+    "run": "Budget",
+    "day": "Daily budget",
+    "batch": "Batch budget",
+    "key": "Budget of this key",
+    "key-day": "Daily budget of this key",
+}
+"""The name of an account for a person, by its kind."""
+
+
+def exhausted_event(error: Exhausted, time: str) -> Budget:
+    """The event for a call that does not fit, or a run that is not begun because all of it does not."""
+    event = budget_event("exhausted", error.account, time, next_usd=error.amount / NUSD)
+    return event if error.expected is None else replace(event, expected_usd=error.expected / NUSD)
+
+
+def reason(event: Budget) -> str:
+    """Return why the call was not sent: "Budget too small: the next call may cost up to $0.06 and …".
+
+    Events of version 0.1 have no `next_usd`.
+    """
+    left = money(_left_nusd(event) / NUSD)
+    call = "the next call"
+    if event.expected_usd is not None:
+        problem = f"the run is expected to cost {money(event.expected_usd)} and {left} is left"
+    elif event.next_usd is None:
+        problem = f"{call} costs more than the {left} that is left"
+    else:
+        problem = f"{call} may cost up to {money(event.next_usd)} and {left} is left"
+    return f"{NAMES[_kind(event)]} too small: {problem}"
+
+
+def remedy(event: Budget, run_id: str, batch_own: bool) -> str:
+    """Return how to continue the run. batch_own: the cap of its batch is a flag of the batch's command."""
+    cap = sufficient_cap(event)
+    resume = f"pnyx resume {run_id}"
+    match _kind(event):
+        case "run":
+            return f"Resume with: {resume} --budget {cap}"
+        case "batch" if batch_own:
+            return f"Run the batch again with --budget {cap}"
+    return f"{_raise_setting(event, cap)}. Resume with: {resume}"
+
+
+def batch_remedy(event: Budget) -> str:
+    """Return how to continue the batch that the event stops."""
+    cap = sufficient_cap(event)
+    if _kind(event) == "batch":
+        return f"Run the same command again with --budget {cap}"
+    return f"{_raise_setting(event, cap)}. Then run the same command again"
+
+
+def sufficient_cap(event: Budget) -> str:
+    """Return a cap in USD with room for the call or the run, as a person types it.
+
+    It is what is spent and reserved, plus the call, rounded up to 1, 2 or 5 times a power of ten.
+    """
+    needed = nusd(event.spent_usd) + nusd(event.reserved_usd)
+    return rounded_cap(needed + max(nusd(event.next_usd), nusd(event.expected_usd)))
+
+
+def rounded_cap(needed: int) -> str:
+    """Return an amount in nUSD as USD, rounded up to 1, 2 or 5 times a power of ten, as a person types it."""
+    power = 10 ** (len(str(needed)) - 1)
+    cap = next(n * power for n in (1, 2, 5, 10) if n * power >= needed)
+    if cap >= NUSD // 100:
+        return f"{cap / NUSD:.2f}"
+    return f"{cap / NUSD:.9f}".rstrip("0")
+
+
+def _raise_setting(event: Budget, cap: str) -> str:
+    kind = _kind(event)
+    wait = ", or wait until tomorrow (UTC)" if kind in ("day", "key-day") else ""
+    owner = event.scope.split(":")[1]
+    setting = f"serve.keys.{owner}.day_usd" if kind == "key-day" else f"budget.{kind}_usd"
+    return f"Raise {setting} to at least {cap}{wait}"
+
+
+def _kind(event: Budget) -> str:
+    return event.scope.partition(":")[0]
+
+
+def _left_nusd(event: Budget) -> int:
+    return max(nusd(event.cap_usd) - nusd(event.spent_usd) - nusd(event.reserved_usd), 0)

@@ -1,0 +1,125 @@
+"""What a run is expected to cost: from its protocol's usual calls, the usual lengths, and its seats' prices.
+
+Once the run has made calls, what they cost corrects this.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from math import ceil
+from typing import Any
+
+from ...core.models import NUSD, Price, Seat, Usage, cheapest, strongest
+from ...core.protocol import ExpectedCalls
+from ...core.reply_sizes import ANSWER
+from ...errors import ConfigError
+from ...protocols.call_bounds import expected_calls
+from ..calls.context_window import image_tokens
+from ..spec import Spec
+
+__all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
+
+PROMPT_TOKENS = 600
+"""The usual length of one of our prompts without its question and material."""
+BYTES_PER_TOKEN = 4
+"""In prose; reservations assume 2."""
+TOOL_TURNS = 2
+"""Calls in place of one where seats have tools."""
+PRIOR_CALLS = 2
+"""Calls as many as which the expectation counts, against those that were made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """The expected cost of a run in nUSD. calls: their number. dearest: the cost of the dearest one."""
+
+    calls: float
+    cost: int
+    dearest: int
+
+    def remaining(self, spent: int, calls: int, factor: float | None) -> int:
+        """Return what a run still needs to finish, in nUSD: rather too much at first, and a call more.
+
+        spent: by its first `calls` calls. factor: the cost of earlier runs of the kind as a share of the
+        expected one, None if there are none.
+        """
+        total = self.total(spent, calls, factor)
+        mean = spent / calls if calls else self.cost / self.calls
+        unsure = PRIOR_CALLS / (PRIOR_CALLS + calls) * (0.3 if factor else 0.9)
+        call = self.dearest * total / self.cost if self.cost else 0.0
+        return ceil(max(total - spent, mean) * (1.1 + unsure) + call)
+
+    def total(self, spent: int, calls: int, factor: float | None) -> float:
+        """Return what the run is expected to cost in all, in nUSD. Arguments: as in `remaining`."""
+        planned = self.cost * (factor or 1.0)
+        if not calls:
+            return planned
+        prior = PRIOR_CALLS / (PRIOR_CALLS + calls)
+        return max(prior * planned + (1 - prior) * spent / calls * max(self.calls, calls), float(spent))
+
+
+def expect(spec: Spec) -> Expectation | None:
+    """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown."""
+    if any(seat.price is None for seat in spec.callable_seats) or (
+        spec.searches and spec.search_price is None
+    ):
+        return None
+    calls = _usual_calls(spec)
+    if calls is None:
+        return None
+    costs = [_cost(spec, one) for one in calls]
+    turns = TOOL_TURNS if spec.tools else 1
+    return Expectation(
+        turns * sum(one.count for one in calls),
+        turns * round(sum(one.count * cost for one, cost in zip(calls, costs, strict=True))),
+        ceil(max(costs, default=0)),
+    )
+
+
+def usual_replies(spec: Spec) -> int | None:
+    """Return the number of replies of a usual run of `spec`; None if its protocol does not state it."""
+    calls = _usual_calls(spec)
+    if calls is None:
+        return None
+    return ceil((TOOL_TURNS if spec.tools else 1) * sum(one.count for one in calls))
+
+
+def kind_of(spec: Spec) -> str:
+    """Return a name for runs that cost about the same share of what is expected."""
+    seats = sorted((seat.model, seat.role) for seat in spec.seats)
+    parts: list[Any] = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools]
+    parts += [spec.ground, *([spec.judge.model] if spec.judge else [])]
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
+    protocol, responses = spec.protocol_def, len(spec.responses)
+    try:
+        calls = expected_calls(protocol, spec.seats, spec.all_options, spec.tables, responses)
+    except ConfigError:
+        return None
+    return [one for one in calls if one.count > 0]
+
+
+def _cost(spec: Spec, calls: ExpectedCalls) -> float:
+    """Return the expected cost of one of these calls, in nUSD."""
+    by = {
+        "strongest": spec.panel.closers(strongest(spec.seats))[:1],
+        "cheapest": cheapest(spec.seats, spec.revision)[:1],
+    }
+    seats = by.get(calls.by, spec.seats)
+    searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
+    return sum(_cost_at(spec, seat, calls) for seat in seats) / len(seats) + searches
+
+
+def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls) -> int:
+    question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
+    question += sum(len(one.text.encode()) for one in spec.files)
+    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + image_tokens(seat, spec.files) + calls.reads
+    reply = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
+    if calls.writes >= ANSWER.usual:
+        reply += (spec.thinking(seat, "", None).tokens or 0) // 2
+    prompt = prompt if seat.context is None else min(prompt, seat.context)
+    return (seat.price or Price(0.0, 0.0)).cost(Usage(round(prompt), 0, reply, 0))

@@ -1,0 +1,1 @@
+"""How JSON documents are stored: packed, with each long text stored once."""

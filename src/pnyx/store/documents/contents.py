@@ -1,0 +1,317 @@
+"""Texts and images, each stored once under its SHA-256, whatever number of runs and prompts has it.
+
+Documents are packed with the numbers of their texts (`store.documents.packing`). `content_uses` says which
+runs use a content; one that no run uses is deleted. The parts of a very long list of parts are contents too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects import postgresql
+
+from ...errors import Unreadable
+from ..prepared import driver_of
+from ..schema import content_uses, contents
+from .packing import (
+    PACKED,
+    Parts,
+    Piece,
+    compress,
+    cut,
+    decompress,
+    dump,
+    from_column,
+    load,
+    replaced,
+    to_column,
+)
+
+__all__ = [
+    "RunContents",
+    "add_contents",
+    "free_contents",
+    "pack",
+    "pack_column",
+    "read_contents",
+    "unpack",
+    "unpack_columns",
+]
+
+GROUP = 16
+"""Parts that are stored together if a text has many: prompts of one run begin alike."""
+LIST = b"\0"
+"""What the stored list of parts begins with, and no frame of zstd does."""
+BATCH = 500
+"""Contents that one statement asks for: SQLite allows 999 parameters in old versions."""
+_LOCK = 7265988
+"""The advisory lock of PostgreSQL that writers of uses share, and that deletion of contents has alone."""
+
+
+def add_contents(connection: Connection, run_id: str, found: Mapping[str, str]) -> None:
+    """Store the contents of a run's files. found: SHA-256 in hex -> text, or an image in Base64."""
+    _numbers(
+        connection,
+        run_id,
+        {bytes.fromhex(name): partial(_compressed, text) for name, text in found.items()},
+        None,
+    )
+
+
+def read_contents(connection: Connection, wanted: Collection[str]) -> dict[str, str]:
+    """Return the stored ones of the contents with these hashes in hex."""
+    if not wanted:
+        return {}
+    names = {bytes.fromhex(name) for name in wanted}
+    query = select(contents.c.sha256, contents.c.content).where(contents.c.sha256.in_(names))
+    return {row.sha256.hex(): _decoded(row.content, "a file") for row in connection.execute(query)}
+
+
+def free_contents(connection: Connection, run_ids: Sequence[str]) -> int:
+    """Forget that these runs use contents, and delete those that no run uses any more.
+
+    Belongs into the transaction that deletes the runs. Returns the bytes of the deleted contents.
+    """
+    if connection.dialect.name == "postgresql":
+        # A writer that has just found a content would otherwise name one that is gone.
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    used = select(content_uses.c.content_id).where(content_uses.c.run_id.in_(run_ids))
+    ids = list(connection.execute(used.distinct()).scalars())
+    connection.execute(delete(content_uses).where(content_uses.c.run_id.in_(run_ids)))
+    is_used = select(content_uses.c.content_id).where(content_uses.c.content_id == contents.c.id).exists()
+    freed = 0
+    for start in range(0, len(ids), BATCH):
+        unused = contents.c.id.in_(ids[start : start + BATCH]) & ~is_used
+        deleted = delete(contents).where(unused).returning(contents.c.content)
+        freed += sum(len(content) for content in connection.execute(deleted).scalars())
+    return freed
+
+
+class RunContents:
+    """The contents that a run uses, as far as its process knows: they are neither looked up nor noted again.
+
+    A run keeps them while it is under way: they are deleted with its row, which every write of the run needs.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, int] = {}
+        self._pending: dict[bytes, int] = {}
+        self._transaction: object = None
+
+    def begin(self, connection: Connection) -> None:
+        """Note that a write of the run begins. Others may have written before it in the same transaction."""
+        transaction = connection.get_transaction()
+        if transaction is not self._transaction:
+            self._transaction, self._pending = transaction, {}  # the one before was rolled back
+
+    def keep(self) -> None:
+        """Note that the transaction of the last write is committed."""
+        self._kept.update(self._pending)
+        self._transaction, self._pending = None, {}
+
+    def number(self, name: bytes) -> int | None:
+        """Return the number of the content with this SHA-256, or None if the run is not known to use it."""
+        return self._kept.get(name) or self._pending.get(name)
+
+    def add(self, ids: Mapping[bytes, int]) -> None:
+        """Add contents that this transaction has noted, by SHA-256."""
+        self._pending.update(ids)
+
+
+def pack(
+    connection: Connection, run_id: str, values: Sequence[Any], used: RunContents | None = None
+) -> list[bytes]:
+    """Return the stored form of JSON values of a run, and store their long texts that are not stored yet.
+
+    used: contents that the run is known to use; those that are new are added.
+    """
+    found: list[Parts] = []
+    cuts = [cut(value, found) for value in values]
+    new: dict[str, bytes] = {}
+    for text in (part for parts in found for part in parts.parts if isinstance(part, Piece)):
+        if text not in new:
+            new[text] = sha256(text.encode("utf-8", "surrogatepass")).digest()
+    ids = _numbers(connection, run_id, {name: partial(_compressed, text) for text, name in new.items()}, used)
+    for parts in found:
+        numbered = [ids[new[part]] if isinstance(part, Piece) else part for part in parts.parts]
+        parts.parts[:] = _in_groups(connection, run_id, numbered, used)
+    return [dump(value) for value in cuts]
+
+
+def unpack(
+    connection: Connection, stored: Sequence[tuple[bytes, str]], omit: Collection[str] = ()
+) -> list[Any]:
+    """Return the values of `pack`. stored: each with its name in messages. Raises `Unreadable`.
+
+    omit: names of long texts that are not read, and are "" then, if the value is an object.
+    """
+    read = [(*load(packed, what), what) for packed, what in stored]
+    wanted: list[Parts] = []
+    for value, found, _ in read:
+        if omit and isinstance(value, dict):
+            left = [name for name in omit if isinstance(value.get(name), Parts)]
+            gone = {id(value[name]) for name in left}
+            value.update(dict.fromkeys(left, ""))
+            found[:] = [parts for parts in found if id(parts) not in gone]
+        wanted += found
+    texts = _texts(connection, wanted)
+    return [replaced(value, texts, what) if found else value for value, found, what in read]
+
+
+def pack_column(connection: Connection, run_id: str, value: Any) -> str:
+    """Return the stored form of a JSON value in a column of text."""
+    return to_column(pack(connection, run_id, [value])[0])
+
+
+def unpack_columns(connection: Connection, columns: Iterable[tuple[str | None, str]]) -> list[Any]:
+    """Return the values of columns of text that may be packed, each given with its name in messages.
+
+    A column that is not packed is returned as it is. Raises `Unreadable` if one cannot be read.
+    """
+    given = list(columns)
+    packed = [n for n, (text, _) in enumerate(given) if text is not None and text.startswith(PACKED)]
+    stored = [(from_column(given[n][0] or "", given[n][1]), given[n][1]) for n in packed]
+    out: list[Any] = [text for text, _ in given]
+    for n, value in zip(packed, unpack(connection, stored), strict=True):
+        out[n] = value
+    return out
+
+
+def _numbers(
+    connection: Connection,
+    run_id: str,
+    found: Mapping[bytes, Callable[[], bytes]],
+    used: RunContents | None,
+) -> dict[bytes, int]:
+    """Return the numbers of contents that a run uses now, by SHA-256; store those that are new.
+
+    found: SHA-256 -> a function that returns what is stored.
+    """
+    known: dict[bytes, int] = {}
+    if used is not None:
+        known = {name: id for name in found if (id := used.number(name)) is not None}
+    # In one order in every transaction: PostgreSQL locks what two of them insert.
+    if not (names := sorted(found.keys() - known.keys())):
+        return known
+    ids = _noted(connection, run_id, names, found)
+    if used is not None:
+        used.add(ids)
+    return known | ids
+
+
+def _noted(
+    connection: Connection, run_id: str, names: Sequence[bytes], found: Mapping[bytes, Callable[[], bytes]]
+) -> dict[bytes, int]:
+    """Return the numbers of contents, stored if they are new, and note that the run uses them."""
+    if connection.dialect.name == "sqlite":
+        return _numbers_in_sqlite(connection, run_id, names, found)
+    if connection.info.get(_LOCK) is not (transaction := connection.get_transaction()):
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock_shared({_LOCK})")
+        connection.info[_LOCK] = transaction  # the lock lasts as long
+    query = select(contents.c.sha256, contents.c.id)
+    ids = _ids(connection.execute(query.where(contents.c.sha256.in_(names))))
+    if new := [{"sha256": name, "content": found[name]()} for name in names if name not in ids]:
+        add = postgresql.insert(contents).on_conflict_do_nothing().returning(*query.selected_columns)
+        ids |= _ids(connection.execute(add, new))
+    if others := [name for name in names if name not in ids]:
+        # Another transaction has stored them between the two statements.
+        ids |= _ids(connection.execute(query.where(contents.c.sha256.in_(others))))
+    use = postgresql.insert(content_uses).on_conflict_do_nothing()
+    connection.execute(use, [{"content_id": id, "run_id": run_id} for id in sorted(ids.values())])
+    return ids
+
+
+def _ids(rows: Iterable[Any]) -> dict[bytes, int]:
+    return {bytes(row.sha256): int(row.id) for row in rows}
+
+
+def _numbers_in_sqlite(
+    connection: Connection, run_id: str, names: Sequence[bytes], found: Mapping[bytes, Callable[[], bytes]]
+) -> dict[bytes, int]:
+    # Straight to the driver, as `store.prepared` does: these are the most frequent statements of all.
+    driver, ids = driver_of(connection), {}
+    for name in names:
+        row = driver.execute("SELECT id FROM contents WHERE sha256 = ?", (name,)).fetchone()
+        if row is None:
+            values = (name, found[name]())
+            added = driver.execute("INSERT INTO contents (sha256, content) VALUES (?, ?)", values)
+            ids[name] = int(added.lastrowid or 0)
+        else:
+            ids[name] = int(row[0])
+    uses = [(id, run_id) for id in ids.values()]
+    driver.executemany("INSERT OR IGNORE INTO content_uses (content_id, run_id) VALUES (?, ?)", uses)
+    return ids
+
+
+def _in_groups(
+    connection: Connection, run_id: str, parts: Sequence[str | int], used: RunContents | None
+) -> list[str | int]:
+    """The parts of a text; many of them in groups, which are contents too."""
+    out = list(parts)
+    while len(out) > 2 * GROUP:
+        groups = [out[start : start + GROUP] for start in range(0, len(out), GROUP)]
+        rest = groups.pop() if len(groups[-1]) < GROUP else []
+        stored = [
+            LIST + json.dumps(group, ensure_ascii=False).encode("utf-8", "surrogatepass") for group in groups
+        ]
+        hashes = [sha256(one).digest() for one in stored]
+        made = {name: partial(_grouped, one) for name, one in zip(hashes, stored, strict=True)}
+        ids = _numbers(connection, run_id, made, used)
+        out = [*(ids[name] for name in hashes), *rest]
+    return out
+
+
+def _compressed(text: str) -> bytes:
+    return compress(text.encode("utf-8", "surrogatepass"))
+
+
+def _grouped(stored: bytes) -> bytes:
+    return LIST + compress(stored[len(LIST) :])
+
+
+def _texts(connection: Connection, wanted: Iterable[Parts]) -> dict[int, str]:
+    """Return the contents with the numbers in `wanted`, without those that are gone."""
+    groups: dict[int, Parts] = {}
+    texts: dict[int, str] = {}
+    missing = {part for parts in wanted for part in parts.parts if isinstance(part, int)}
+    while missing:
+        found = _fetch(connection, missing)
+        nested: set[int] = set()
+        for id, content in found.items():
+            if content.startswith(LIST):
+                groups[id] = Parts(json.loads(decompress(content[len(LIST) :], "a text")))
+                nested |= {part for part in groups[id].parts if isinstance(part, int)}
+            else:
+                texts[id] = _decoded(content, "a text")
+        missing = nested - texts.keys() - groups.keys()
+    # A group is made of older contents, and so has a larger number than its parts.
+    for id in sorted(groups):
+        if any(isinstance(part, int) and part >= id for part in groups[id].parts):
+            raise Unreadable("a text contains itself; restore the database from a backup")
+        texts[id] = replaced(groups[id], texts, "a text")
+    return texts
+
+
+def _fetch(connection: Connection, ids: Iterable[int]) -> dict[int, bytes]:
+    ordered = sorted(ids)
+    if connection.dialect.name == "sqlite":
+        driver = driver_of(connection)
+        query = "SELECT content FROM contents WHERE id = ?"
+        found = {id: driver.execute(query, (id,)).fetchone() for id in ordered}
+        return {id: row[0] for id, row in found.items() if row is not None}
+    out: dict[int, bytes] = {}
+    for start in range(0, len(ordered), BATCH):
+        chosen = select(contents.c.id, contents.c.content).where(
+            contents.c.id.in_(ordered[start : start + BATCH])
+        )
+        out |= {int(row.id): bytes(row.content) for row in connection.execute(chosen)}
+    return out
+
+
+def _decoded(content: bytes, what: str) -> str:
+    return decompress(content, what).decode("utf-8", "surrogatepass")

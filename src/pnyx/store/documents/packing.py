@@ -1,0 +1,224 @@
+"""The stored form of JSON documents: compressed, with long texts replaced by the numbers of stored contents.
+
+It is the JSON of the document, in which {MARK: parts} stands for a text. Its parts, in order, are literal
+texts and numbers of contents; see `store.documents.contents`. It is compressed with zstd and a dictionary of
+what documents of pnyx have in common. In a column of text it is in Base85, after a sign that no JSON starts
+with.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from base64 import b85decode, b85encode
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ...core.regex import regex
+from ...errors import Unreadable
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+__all__ = [
+    "PACKED",
+    "Parts",
+    "Piece",
+    "compress",
+    "cut",
+    "decompress",
+    "dump",
+    "from_column",
+    "load",
+    "pieces",
+    "replaced",
+    "to_column",
+]
+
+LEAST = 200
+"""Characters from which a text is stored apart: its row and the notes of who uses it take about a hundred."""
+LEAST_BETWEEN_TAGS = 100
+"""The same for the question and for material in a prompt, which other prompts of the run have too."""
+MARK = "\x01"
+PACKED = MARK
+"""The first character of a packed document in a column of text; no JSON and no question begins with it."""
+MOST_BYTES = 2**28
+"""The largest document or text; what claims to be larger is not read into memory."""
+_MARK_AS_JSON = '"\\u0001'
+"""How a name that begins with the mark is written."""
+_PLAIN = frozenset((int, float, bool, type(None)))
+_SIMPLE = _PLAIN | {str}
+_TAGS = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
+"""The lines around a question and around material in prompts, see `core.fences`."""
+
+
+class Parts(dict[str, list[Any]]):
+    """A text in parts. After `cut`, each is a literal text or a `Piece`; in a document that was read, or is
+    to be stored, a literal text or the number of a content. Its JSON is {MARK: parts}."""
+
+    __slots__ = ()
+
+    def __init__(self, parts: list[Any]) -> None:
+        super().__init__({MARK: parts})
+
+    @property
+    def parts(self) -> list[Any]:
+        return self[MARK]
+
+
+class Piece(str):
+    """A part of a text that is stored apart."""
+
+    __slots__ = ()
+
+
+def pieces(text: str) -> list[str | Piece]:
+    """The parts of a text, which add up to it: a prompt has what seats wrote between lines of tags.
+
+    Space around a part is literal, so that a reply and its place in prompts have the same piece.
+    """
+    out: list[str | Piece] = []
+    start = done = 0
+    tags = _TAGS.finditer(text) if "\n</" in text else ()
+    for end, after in (*(found.span() for found in tags), (len(text), len(text))):
+        least = LEAST_BETWEEN_TAGS if start and text.startswith("\n</", end) else LEAST
+        if end - start >= least:
+            between = text[start:end]
+            body = between.strip()
+            if len(body) >= least:
+                first = start + between.index(body)
+                if first > done:
+                    out.append(text[done:first])
+                out.append(Piece(body))
+                done = first + len(body)
+        start = after
+    if done < len(text):
+        out.append(text[done:])
+    return out
+
+
+def cut(value: Any, found: list[Parts]) -> Any:
+    """`value` with `Parts` in place of its long texts; these are added to `found`."""
+    if isinstance(value, str):
+        if len(value) < LEAST:
+            return value
+        parts = pieces(value)
+        if not any(isinstance(part, Piece) for part in parts):
+            return value
+        found.append(Parts(parts))
+        return found[-1]
+    if isinstance(value, dict):
+        # Most values of an event are short, and a call for each of them takes longer than all else.
+        changed = {
+            name: one if type(one) in _PLAIN or (type(one) is str and len(one) < LEAST) else cut(one, found)
+            for name, one in value.items()
+        }
+        if len(changed) == 1:
+            ((name, one),) = changed.items()
+            if isinstance(name, str) and name.startswith(MARK):
+                return {MARK + name: one}  # ours has only the mark
+        return changed
+    if isinstance(value, list | tuple):
+        return [one if type(one) in _PLAIN else cut(one, found) for one in value]
+    return value
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def dump(value: Any) -> bytes:
+    """The stored form of what `cut` returned, in whose `Parts` numbers have replaced the pieces."""
+    return compress(_JSON.encode(value).encode("utf-8", "surrogatepass"))
+
+
+def load(packed: bytes, what: str) -> tuple[Any, list[Parts]]:
+    """The value of `dump`, and every `Parts` in it. what: its name in messages. Raises `Unreadable`."""
+    found: list[Parts] = []
+
+    def mark(value: dict[str, Any]) -> Any:
+        if len(value) == 1:
+            ((name, one),) = value.items()
+            if name == MARK:
+                found.append(Parts(one))
+                return found[-1]
+            if name.startswith(MARK):
+                return {name[1:]: one}
+        return value
+
+    text = decompress(packed, what).decode("utf-8", "surrogatepass")
+    # A hook is called for every object; most documents have no mark.
+    return json.loads(text, object_hook=mark if _MARK_AS_JSON in text else None), found
+
+
+def replaced(value: Any, texts: Mapping[int, str], what: str) -> Any:
+    """`value` with the texts of its `Parts`. texts: number -> content. Raises `Unreadable` if one is gone."""
+    if isinstance(value, Parts):
+        try:
+            return "".join(part if isinstance(part, str) else texts[part] for part in value.parts)
+        except KeyError:
+            raise Unreadable(f"{what} lacks a text; restore the database from a backup") from None
+    if isinstance(value, dict):
+        return {
+            name: one if type(one) in _SIMPLE else replaced(one, texts, what) for name, one in value.items()
+        }
+    if isinstance(value, list):
+        return [one if type(one) in _SIMPLE else replaced(one, texts, what) for one in value]
+    return value
+
+
+def to_column(packed: bytes) -> str:
+    """Packed bytes in a column of text."""
+    return PACKED + b85encode(packed).decode()
+
+
+def from_column(text: str, what: str) -> bytes:
+    """The packed bytes in a column of text. Raises `Unreadable`."""
+    try:
+        return b85decode(text[len(PACKED) :])
+    except ValueError as exc:
+        raise _damaged(what) from exc
+
+
+def compress(data: bytes) -> bytes:
+    """The bytes as one frame of zstd."""
+    compressor: zstd.ZstdCompressor | None = getattr(_local, "compressor", None)
+    if compressor is None:
+        compressor = _local.compressor = zstd.ZstdCompressor(
+            options={zstd.CompressionParameter.dict_id_flag: 0}, zstd_dict=_dictionary().as_digested_dict
+        )
+    compressor.set_pledged_input_size(len(data))
+    return compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
+
+
+def decompress(data: bytes, what: str) -> bytes:
+    """The bytes in a frame of zstd. what: its name in messages. Raises `Unreadable`."""
+    reader = zstd.ZstdDecompressor(_dictionary().as_digested_dict)
+    try:
+        found = reader.decompress(data, MOST_BYTES)
+    except zstd.ZstdError as exc:
+        raise _damaged(what) from exc
+    if not reader.eof:
+        raise _damaged(what)
+    return found
+
+
+def _damaged(what: str) -> Unreadable:
+    return Unreadable(f"{what} is damaged; restore the database from a backup")
+
+
+_local = threading.local()
+"""The compressor of each thread: to make one takes longer than a short text."""
+
+
+@cache
+def _dictionary() -> zstd.ZstdDict:
+    """What documents and texts of pnyx have in common; `python -m benchmarks.dictionary` makes it.
+
+    Databases depend on it: another one needs another file, chosen by a sign in front of the frame.
+    """
+    return zstd.ZstdDict((files(__package__) / "documents.zdict").read_bytes())

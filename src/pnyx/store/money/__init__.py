@@ -1,0 +1,1 @@
+"""The ledger of caps and reservations, and sums of what calls cost."""

@@ -1,0 +1,108 @@
+"""What calls cost, summed for each run, day and model when their events are written.
+
+The sums are of no use to a run: they are kept when it is deleted, so that reports of costs stay right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select, text
+
+from ...core.events import CallFailed, CallFinished, CallStarted, Event
+from ...core.models import NO_PAYER, NUSD, Payer
+from ...core.text import replace_invalid
+from ..prepared import Prepared
+from ..schema import run_costs
+
+__all__ = ["COUNTS", "TOKENS", "CallCosts", "add_costs", "call_costs", "costs_of"]
+
+TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+COUNTS = ("calls", *TOKENS, "cost_nusd", "unpriced")
+"""The columns that are sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCosts:
+    """The calls of a run to one model on one day (UTC), and their cost.
+
+    calls: requests sent. cost_usd: sum of the known costs. unpriced: number of responses and failures with
+    an unknown cost. owner, panel: as in `Payer`.
+    """
+
+    run_id: str
+    owner: str
+    protocol: str
+    panel: str
+    model: str
+    day: str
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+
+def add_costs(connection: Connection, run_id: str, payer: Payer, batch: Iterable[Event]) -> None:
+    """Add the calls among the new events of a run to its sums.
+
+    Replies that a fork copied are neither calls nor costs of the fork.
+    """
+    sums: dict[tuple[str, str], dict[str, int]] = {}
+    for event in batch:
+        if not isinstance(event, CallStarted | CallFinished | CallFailed):
+            continue
+        if payer is NO_PAYER or (isinstance(event, CallFinished) and event.copied):
+            continue
+        model = payer.models.get(event.seat or "", event.seat or "")
+        row = sums.setdefault((event.time[:10], replace_invalid(model)), dict.fromkeys(COUNTS, 0))
+        for name, count in _counts(event).items():
+            row[name] += count
+    group = {"run_id": run_id, "owner": payer.owner, "protocol": payer.protocol, "panel": payer.panel}
+    for (day, model), row in sorted(sums.items()):
+        _ADD(connection, {**group, "day": day, "model": model, **row})
+
+
+def _counts(event: CallStarted | CallFinished | CallFailed) -> dict[str, int]:
+    if isinstance(event, CallStarted):
+        return {"calls": 1}
+    # A failed call has no cost, but what the ledger charged for it.
+    cost = event.cost_usd if isinstance(event, CallFinished) else event.charged_usd
+    counts = {name: int(getattr(event, name)) for name in TOKENS}
+    return counts | ({"unpriced": 1} if cost is None else {"cost_nusd": round(cost * NUSD)})
+
+
+def costs_of(connection: Connection, run_id: str) -> list[CallCosts]:
+    """Return the costs of the calls of one run, in no order."""
+    return [_costs(row) for row in connection.execute(select(run_costs).where(run_costs.c.run_id == run_id))]
+
+
+def call_costs(connection: Connection, since: str = "", owner: str | None = None) -> list[CallCosts]:
+    """Return the costs of calls on and after the day `since` (ISO 8601, UTC), in no order.
+
+    owner: only of their runs. `store.money.cost_sums` adds up those of all runs in a fraction of the time.
+    """
+    query = select(run_costs).where(run_costs.c.day >= since)
+    if owner is not None:
+        query = query.where(run_costs.c.owner == owner)
+    return [_costs(row) for row in connection.execute(query)]
+
+
+def _costs(row: Any) -> CallCosts:
+    values = dict(row._mapping)
+    return CallCosts(cost_usd=values.pop("cost_nusd") / NUSD, **values)
+
+
+_KEYS = ("run_id", "day", "model")
+_COLUMNS = (*_KEYS, "owner", "protocol", "panel", *COUNTS)
+_ADD = Prepared(
+    text(
+        f"INSERT INTO run_costs ({', '.join(_COLUMNS)}) "
+        f"VALUES ({', '.join(f':{name}' for name in _COLUMNS)}) "
+        f"ON CONFLICT ({', '.join(_KEYS)}) DO UPDATE SET "
+        + ", ".join(f"{name} = run_costs.{name} + excluded.{name}" for name in COUNTS)
+    )
+)

@@ -1,0 +1,102 @@
+"""The deletion of old runs, a few in each transaction, so that others work meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, exists, func, or_, select, text
+
+from ..schema import labels, outcomes, runs
+from . import runs as store
+from .deletion import delete_runs
+from .labels import PINNED, TAG
+
+__all__ = ["Prunable", "Pruned", "Rule", "prunable", "prune_some"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which runs are old: those that began and last changed before this time (ISO 8601, UTC).
+
+    keep: what old runs are kept for, of "tagged", "pinned" and "feedback".
+    """
+
+    before: str
+    keep: Collection[str] = ()
+
+
+class Prunable(NamedTuple):
+    """What a rule deletes. size: bytes, estimated by the share of events. first, last: when runs began."""
+
+    runs: int
+    events: int
+    size: int
+    first: str | None
+    last: str | None
+
+
+class Pruned(NamedTuple):
+    """What was deleted, and the `created_at` and id after which to go on; None at the end."""
+
+    runs: int
+    after: tuple[str, str] | None
+
+
+def prunable(connection: Connection, rule: Rule) -> Prunable:
+    """Return what the rule deletes, runs under way included, which are kept while they are."""
+    counts = (func.count(), func.coalesce(func.sum(runs.c.seq), 0))
+    times = (func.min(runs.c.created_at), func.max(runs.c.created_at))
+    found, old, first, last = connection.execute(select(*counts, *times).where(*_conditions(rule))).one()
+    every = connection.execute(select(func.coalesce(func.sum(runs.c.seq), 0))).scalar_one()
+    size = _size(connection) * int(old) // max(int(every), 1)
+    return Prunable(int(found), int(old), size, first, last)
+
+
+def prune_some(
+    connection: Connection,
+    rule: Rule,
+    limit: int,
+    is_active: Callable[[store.RunRow], bool],
+    after: tuple[str, str] | None = None,
+) -> Pruned:
+    """Delete the oldest runs of the rule, looking at `limit` of them. after: where an earlier call ended.
+
+    is_active: whether a process runs it, or a worker will.
+    """
+    query = select(runs.c.id, runs.c.created_at, runs.c.status).where(*_conditions(rule))
+    if after is not None:
+        created_at, id = after
+        later = or_(runs.c.created_at > created_at, runs.c.id > id)
+        query = query.where(runs.c.created_at >= created_at, later)
+    # On PostgreSQL, a run that another process changes just now is left for the next time.
+    query = query.order_by(runs.c.created_at, runs.c.id).limit(limit).with_for_update(skip_locked=True)
+    found = connection.execute(query).all()
+    running = store.rows(connection, [row.id for row in found if row.status == "running"])
+    active = {row.id for row in running if is_active(row)}
+    ids = [row.id for row in found if row.id not in active]
+    delete_runs(connection, ids)
+    return Pruned(len(ids), (found[-1].created_at, found[-1].id) if len(found) == limit else None)
+
+
+def _conditions(rule: Rule) -> list[ColumnElement[bool]]:
+    found = [runs.c.created_at < rule.before, runs.c.updated_at < rule.before]
+    for name, kind in (("tagged", TAG), ("pinned", PINNED)):
+        if name in rule.keep:
+            found.append(~exists().where(labels.c.run_id == runs.c.id, labels.c.kind == kind))
+    if "feedback" in rule.keep:
+        # Not the grades of an evaluation, which another owner learns from.
+        judged = (outcomes.c.run_id == runs.c.id) & (outcomes.c.owner == outcomes.c.run_owner)
+        found.append(~exists().where(judged))
+    return found
+
+
+def _size(connection: Connection) -> int:
+    """Return the bytes of the database."""
+    if connection.dialect.name == "sqlite":
+        query = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+    else:
+        query = "SELECT pg_database_size(current_database())"
+    size: Any = connection.execute(text(query)).scalar()
+    return int(size)

@@ -1,0 +1,191 @@
+"""The rows of runs, as functions of a connection; `entries` has those of events.
+
+A refused write, such as one under an old epoch, raises; the engine rolls back that write alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    bindparam,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.exc import IntegrityError
+
+from ...core.events import Event
+from ...core.models import NO_PAYER, Payer
+from ...core.regex import regex
+from ...core.text import is_text
+from ...errors import Fenced, NotFound, Taken
+from ..clock import clock
+from ..documents.contents import RunContents
+from ..money.costs import add_costs
+from ..prepared import Prepared
+from ..schema import runs
+from . import word_index
+from .entries import add_events, log
+from .run_filters import COLUMNS, Filters, page_query, prefix_range
+from .run_row import RunRow, pack_columns, read_rows
+
+__all__ = [
+    "COLUMNS",
+    "WORKER",
+    "RunRow",
+    "append",
+    "conversation",
+    "create",
+    "find",
+    "listing",
+    "log",
+    "patch",
+    "rows",
+    "specs",
+]
+
+WORKER = "worker@"
+"""Prefix of `RunRow.worker` if the process that writes the run is a `pnyx worker`."""
+
+_ID = regex("[a-z0-9]+")
+"""The characters of ids; every index sorts these alike."""
+_NAMES = tuple(column.name for column in runs.columns)
+_OWNER = runs.c.owner.concat("")
+"""The owner without its index, which SQLite prefers although most runs have the same owner."""
+
+
+def create(connection: Connection, row: RunRow) -> None:
+    """Insert a run. Raises `Taken` if its id exists."""
+    values = {name: getattr(row, name) for name in _NAMES}
+    if row.worker is not None and row.heartbeat_at is None:
+        values["heartbeat_at"] = clock()
+    texts = {"question": row.question, "spec": row.spec, "result": row.result}
+    values |= pack_columns(connection, row.id, texts)
+    try:
+        connection.execute(insert(runs).values(**values))
+    except IntegrityError as exc:
+        raise Taken(f"run {row.id} already exists") from exc
+    word_index.add(connection, (row.id, row.question, row.result))
+
+
+def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRow:
+    """Return the run whose id starts with `prefix`. Raises `NotFound` for none or several."""
+    found: Sequence[Any] = ()
+    if _ID.fullmatch(prefix):
+        of_owner = () if owner is None else (owner == _OWNER,)
+        query = select(*COLUMNS).where(*of_owner)
+        found = connection.execute(query.where(runs.c.id == prefix)).all()
+        if not found:
+            has_prefix, order = prefix_range(connection, runs.c.id, prefix)
+            found = connection.execute(query.where(has_prefix).order_by(order).limit(4)).all()
+    if not found:
+        raise NotFound(f"no run {prefix!r}; `pnyx runs` lists them")
+    if len(found) > 1:
+        ids = _first_ids([r.id for r in found])
+        raise NotFound(f"run {prefix!r} is not unique: {ids}; type more characters of the id")
+    return read_rows(connection, found)[0]
+
+
+def _first_ids(ids: Sequence[str]) -> str:
+    """Return the first three ids as text, with "…" if there are more."""
+    return ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
+
+
+def listing(
+    connection: Connection, *, limit: int = 20, after: tuple[str, str] | None = None, **filters: Any
+) -> list[RunRow]:
+    """Return runs, newest first. filters: as in `Filters`.
+
+    after: only those listed after the run of this `created_at` and id.
+    """
+    query = page_query(connection, Filters(**filters), limit, after)
+    return read_rows(connection, connection.execute(query))
+
+
+def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, Any]]:
+    """Return the specs of an owner's runs of a protocol, oldest first, without those that cannot be read."""
+    query = select(*COLUMNS).where(runs.c.owner == owner, runs.c.protocol == protocol)
+    found = read_rows(connection, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
+    return [dict(row.spec) for row in found if row.problem is None]
+
+
+def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
+    """Return the runs with these ids, in the order of the ids."""
+    query = select(*COLUMNS).where(runs.c.id.in_(ids))
+    found = {row.id: row for row in read_rows(connection, connection.execute(query))}
+    return [found[id] for id in ids]
+
+
+def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:
+    """Return the runs of a conversation, in order. prefix: start of its id, or of the id of one of its runs.
+
+    Raises `NotFound` for no or several conversations.
+    """
+    of_owner = () if owner is None else (owner == _OWNER,)
+
+    def turns(name: str) -> list[RunRow]:
+        query = select(*COLUMNS).where(runs.c.conversation == name, *of_owner)
+        return read_rows(connection, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
+
+    if is_text(prefix) and (whole := turns(prefix)):
+        return whole
+    has_prefix = or_(*(prefix_range(connection, c, prefix)[0] for c in (runs.c.conversation, runs.c.id)))
+    query = select(runs.c.conversation, runs.c.id)
+    query = query.where(runs.c.conversation.is_not(None), has_prefix, *of_owner)
+    found = connection.execute(query).all() if _ID.fullmatch(prefix) else []
+    names = {row.conversation for row in found if row.id == prefix} or {row.conversation for row in found}
+    if not names:
+        hint = "use the id of any of its runs; `pnyx runs` lists them"
+        raise NotFound(f"no conversation {prefix!r}; {hint}")
+    if len(names) > 1:
+        ids = _first_ids(sorted(names))
+        raise NotFound(f"conversation {prefix!r} is not unique: {ids}; type more characters of the id")
+    return turns(names.pop())
+
+
+def append(
+    connection: Connection,
+    run_id: str,
+    epoch: int,
+    batch: Sequence[Event],
+    columns: Mapping[str, Any] | None = None,
+    payer: Payer = NO_PAYER,
+    used: RunContents | None = None,
+) -> tuple[int, str | None]:
+    """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
+
+    columns: columns of the run's row to set with them. payer: who pays for the calls among them. used:
+    contents that the run is known to use. Raises `Fenced` if the run has another epoch.
+    """
+    if used is not None:
+        used.begin(connection)
+    advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
+    if not advanced:
+        raise Fenced(f"run {run_id} was taken over by another process; this one stops")
+    last, stop = advanced[0]
+    if batch:
+        add_events(connection, run_id, last, batch, used)
+        add_costs(connection, run_id, payer, batch)
+    if columns:
+        patch(connection, run_id, columns)
+    return last, stop
+
+
+def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
+    """Set columns of a run's row; `result` and `spec` are objects."""
+    if "result" in columns:
+        word_index.update(connection, run_id, columns["result"])
+    values = {**columns, **pack_columns(connection, run_id, columns)}
+    connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
+
+
+_ADVANCE = Prepared(
+    update(runs)
+    .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))
+    .values(seq=runs.c.seq + bindparam("n"))
+    .returning(runs.c.seq, runs.c.stop)
+)

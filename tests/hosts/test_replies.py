@@ -1,0 +1,66 @@
+"""Replies of hosts from `replies.toml`, read in pieces: text, thoughts, tool calls, end, usage, failure."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.core.markup.reasoning import split
+from pnyx.errors import ProviderError
+from pnyx.providers.hosted.dialects import DIALECTS
+from pnyx.providers.hosted.documents import Documents
+from pnyx.providers.hosted.replies.forms import Reply
+from pnyx.providers.hosted.replies.reply import Reader
+
+ROWS = tomllib.loads((Path(__file__).parent / "replies.toml").read_text())["reply"]
+PIECE = 61
+
+
+def ids() -> Iterator[str]:
+    for number, row in enumerate(ROWS, 1):
+        yield f"{number} {row['name']}"
+
+
+def read(dialect: str, body: bytes) -> tuple[Reader, bool]:
+    """Read a body that arrives in small pieces; the reader, and whether the body is a stream."""
+    documents, reply = Documents(), Reply(DIALECTS[dialect].reader)
+    for start in range(0, len(body), PIECE):
+        for document in documents.feed(body[start : start + PIECE]):
+            list(reply.add(document))
+    for document in documents.end():
+        list(reply.add(document))
+    reply.reader.check()
+    return reply.reader, documents.is_stream
+
+
+@pytest.mark.parametrize("row", ROWS, ids=ids())
+def test_a_reply_is_read_or_its_failure_is(row: dict[str, Any]) -> None:
+    body = row["body"].encode()
+    if "kind" in row:
+        with pytest.raises(ProviderError) as caught:
+            read(row["dialect"], body)
+        assert caught.value.kind == row["kind"]
+        assert not [words for words in row.get("says", ()) if words not in str(caught.value)]
+        return
+    try:
+        reader, is_stream = read(row["dialect"], body)
+    except ProviderError:
+        # An error behind a reply that was cut off, which the provider does not count.
+        assert row.get("finish") == "length"
+        return
+    found = split(reader.answer())
+    thoughts = "".join(reader.reasoning) or found.reasoning
+    assert "text" not in row or found.answer == row["text"]
+    assert "reasoning" not in row or thoughts == row["reasoning"]
+    assert reader.finish_reason() == row.get("finish", "stop")
+    assert [[call.name, call.arguments] for call in reader.tool_calls()] == row.get("tools", [])
+    if row.get("counted", True):
+        usage = DIALECTS[row["dialect"]].meter.usage(reader.usage)
+        assert usage is not None
+        assert (usage.input_tokens, usage.output_tokens) == (10, 5)
+    assert reader.any
+    assert reader.is_complete or not is_stream

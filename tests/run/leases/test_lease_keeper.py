@@ -1,0 +1,104 @@
+"""A run whose lease cannot be renewed is stopped by its own process, whatever the reason."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pnyx.run.leases import lease_keeper
+from pnyx.store.records import leases
+from pnyx.store.records import runs as store
+from tests.support.panels import Host
+from tests.support.processes import Node, fixed_reply, well_formed
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease_keeper, "POLL_S", 0.02)
+    monkeypatch.setattr(lease_keeper, "BEAT_S", 0.02)
+    monkeypatch.setattr(lease_keeper, "LEASE_S", 0.4)
+
+
+FAILURES = (RuntimeError("a bug"), KeyError("heartbeat_at"))
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=repr)
+async def test_a_failed_renewal_stops_the_run_and_says_why(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def broken(*_: Any) -> None:
+        raise failure
+
+    node = make(Host(fixed_reply, pause=1.2))
+    monkeypatch.setattr(leases, "beat", broken)
+    handle = await node.start(options={"rounds": 1})
+    async with asyncio.timeout(10):
+        result = await handle.result()
+    assert (result.status, result.stop_reason) == ("paused", "interrupted")
+    assert "lease could not be renewed" in result.detail["message"]
+    assert f"pnyx resume {handle.run_id}" in result.detail["message"]
+    # The keeper continues: the lease is renewed again, and the run can be resumed.
+    monkeypatch.undo()
+    node.host.pause = 0.0
+    resumed = await (await node.runner.resume(handle.run_id)).result()
+    assert resumed.status == "decided"
+    well_formed(await node.log(handle.run_id))
+
+
+async def test_a_temporary_failure_stops_nothing(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beat, failures = leases.beat, 0
+
+    def shaky(*arguments: Any) -> None:
+        nonlocal failures
+        failures += 1
+        if failures % 3:
+            raise RuntimeError("a bug")
+        beat(*arguments)
+
+    monkeypatch.setattr(leases, "beat", shaky)
+    # The run takes longer than its lease, so that it ends early unless some renewals succeed.
+    monkeypatch.setattr(lease_keeper, "LEASE_S", 1.5)
+    node = make(Host(fixed_reply, pause=0.6))
+    handle = await node.start(options={"rounds": 1})
+    assert (await handle.result()).status == "decided"
+    assert failures > 3
+
+
+async def test_a_renewal_that_hangs_is_a_failure(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make(Host(fixed_reply, pause=1.2))
+    handle = await node.start(options={"rounds": 1})
+    read = node.database.read
+
+    async def hanging(work: Any) -> Any:
+        await asyncio.sleep(60)
+        return await read(work)
+
+    monkeypatch.setattr(node.database, "read", hanging)
+    monkeypatch.setattr(node.database, "write", hanging)
+    async with asyncio.timeout(10):
+        result = await handle.result()
+    assert "lease could not be renewed" in result.detail["message"]
+
+
+@pytest.mark.parametrize("ahead", [-3_600.0, 3_600.0], ids=["past", "future"])
+async def test_a_heartbeat_far_from_now_holds_no_run(make: Callable[[Host], Node], ahead: float) -> None:
+    node = make(Host(fixed_reply))
+    handle = await node.start(options={"rounds": 1}, budget_usd=1e-6)
+    await handle.result()
+    left = {"status": "running", "worker": "elsewhere:1:1", "heartbeat_at": time.time() + ahead}
+    await node.database.write(lambda c: store.patch(c, handle.run_id, left))
+    resumed = await node.runner.resume(handle.run_id, budget_usd=1.0)
+    assert (await resumed.result()).status == "decided"
+    other = await node.start(options={"rounds": 1}, budget_usd=1e-6)
+    await other.result()
+    await node.database.write(lambda c: store.patch(c, other.run_id, left))
+    assert await node.runner.cancel(other.run_id) == other.run_id
+    assert (await node.database.read(lambda c: store.find(c, other.run_id))).status == "cancelled"
