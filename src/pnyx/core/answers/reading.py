@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..markup.notation import digits_in_ascii
 from ..regex import regex
@@ -97,8 +97,7 @@ def read(value: str, hints: Hints = NO_HINTS) -> Answer:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Notation:
+class _Notation(NamedTuple):
     """The hints that matter for reading."""
 
     decimal: str
