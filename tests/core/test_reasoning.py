@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.markup.reasoning import ReasoningSplitter, split
 from pnyx.core.markup.reasoning_tags import _END_TOKENS, _PAIRS, tags
+from tests.support.rows import rows
 
 NAMES = ("think", "thinking", "thought", "reasoning", "scratchpad", "seed:think", "mm:think", "longcat_think")
 CHANNELS = (
@@ -45,8 +46,8 @@ def test_every_kind_of_tag_keeps_reasoning_apart(opens: str, closes: str) -> Non
     assert split(f"Is it 4?{closes}\n")[:2] == ("Is it 4?", "")
 
 
-@pytest.mark.parametrize(("opens", "closes"), PAIRS)
-@pytest.mark.parametrize(
+@rows("opens, closes", PAIRS)
+@rows(
     "explanation",
     [
         "Models open with {0} and close with {1} before they answer.",

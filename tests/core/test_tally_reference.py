@@ -12,16 +12,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pnyx.core.tally import borda, majority_of, plurality
+from tests.support.rows import rows
 
 PROFILES = json.loads((Path(__file__).parent / "corpora" / "tallies.json").read_text())["profiles"]
 
 
-@pytest.mark.parametrize(
-    "profile", PROFILES, ids=lambda p: ",".join(p["rankings"]) + " of " + p["candidates"]
-)
+@rows("profile", PROFILES, ids=[",".join(p["rankings"]) + " of " + p["candidates"] for p in PROFILES])
 def test_counts_agree_with_pref_voting(profile: dict[str, Any]) -> None:
     rankings, candidates = profile["rankings"], profile["candidates"]
     tally = plurality([ranking[0] for ranking in rankings])

@@ -182,8 +182,8 @@ async def test_a_cancelled_wait_at_a_gate_does_not_count_against_its_rate() -> N
     gate = Gate(8, per_minute=300)
 
     async def entered(within: float) -> bool:
-        async with gate.call(within=within) as inside:
-            return inside
+        async with gate.call(within=within) as slot:
+            return slot is not None
 
     assert await entered(1)
     assert not any(await asyncio.gather(*(entered(0.01) for _ in range(20))))

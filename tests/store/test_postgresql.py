@@ -148,7 +148,7 @@ async def test_urls_of_common_hosts_open_the_database_and_the_queue(
     await database.close()
     queue = await Queue.open(url)
     await queue.defer("r1", "me")
-    assert await queue.queued_runs() == {"r1": True}
+    assert await queue.queued_runs(["r1", "r2"]) == {"r1": True}
     await queue.close()
 
 

@@ -112,6 +112,13 @@ class RunRecords:
         work = partial(store.log, run_id=run_id, after=after, limit=limit, prompts=prompts)
         return await self._database.read(work)
 
+    async def pages(self, row: store.RunRow) -> AsyncIterator[list[Event]]:
+        """The events that a run had when its row was read, in pages."""
+        after = 0
+        while after < row.seq and (page := await self.page(row.id, after, PAGE)):
+            yield [event for event in page if (event.seq or 0) <= row.seq]
+            after = page[-1].seq or row.seq
+
     async def queue_state(self) -> QueueState:
         """What waits for workers, what they run, and what is held back; of every owner."""
         return await self._database.read(read_queue)

@@ -296,7 +296,7 @@ class Worker:
         self._jobless = {row.id: self._jobless.get(row.id, now) for row in waiting}
         if not waiting:
             return
-        queued = await self.queue.queued_runs()
+        queued = await self.queue.queued_runs([row.id for row in waiting])
         for row in waiting:
             job_waits, has_worker = queued.get(row.id), belongs_to_worker(row)
             if job_waits is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -34,6 +34,16 @@ schema of its own. Waiting runs are found again from their rows.
 """
 WAIT_S = 5.0
 """Seconds to wait for a connection."""
+QUEUED = """
+    SELECT run_id, bool_or(waits) AS waits FROM (
+        SELECT queueing_lock AS run_id, true AS waits FROM procrastinate_jobs
+        WHERE status = 'todo' AND queueing_lock = ANY (%(run_ids)s::text[])
+        UNION ALL
+        SELECT queueing_lock, false FROM procrastinate_jobs
+        WHERE status = 'doing' AND queueing_lock = ANY (%(run_ids)s::text[])
+    ) AS jobs GROUP BY run_id
+"""
+"""Finds waiting jobs by their index and reads those under way; never all that wait."""
 LOCK = 7265988
 """Advisory lock of PostgreSQL, held while the schema is created."""
 
@@ -174,15 +184,11 @@ class Queue:
             if job.id not in known:
                 await self.put_back(_job(job))
 
-    async def queued_runs(self) -> dict[str, bool]:
-        """Return run id -> whether a job for it waits (True) or a worker holds it (False)."""
+    async def queued_runs(self, run_ids: Sequence[str]) -> dict[str, bool]:
+        """Return those of the runs that have a job: whether it waits (True) or a worker holds it (False)."""
         with _store_errors(self.name):
-            jobs = await self._manager.list_jobs_async(task=TASK)
-        queued: dict[str, bool] = {}
-        for job in jobs:
-            run_id = _job(job).run_id
-            queued[run_id] = queued.get(run_id, False) or job.status == "todo"
-        return queued
+            found = await self._connector.execute_query_all_async(query=QUEUED, run_ids=list(run_ids))
+        return {row["run_id"]: row["waits"] for row in found}
 
     async def listen(self, on_job: Callable[[], None]) -> None:
         """Call `on_job` for every new job, until the connection fails or the task is cancelled."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
-__all__ = ["give_back", "reserve"]
+__all__ = ["forget_idle", "give_back", "reserve"]
 
 _RESERVE = text(
     "INSERT INTO rates (name, next_at) "
@@ -19,6 +19,7 @@ _RESERVE = text(
     "RETURNING next_at, next_at - :length - extract(epoch FROM clock_timestamp())"
 )
 _GIVE_BACK = text("UPDATE rates SET next_at = next_at - :length WHERE name = :name AND next_at = :end")
+_FORGET = text("DELETE FROM rates WHERE next_at < extract(epoch FROM clock_timestamp()) - :idle_s")
 
 
 def reserve(connection: Connection, name: str, length: float) -> tuple[float, float]:
@@ -36,3 +37,8 @@ def give_back(connection: Connection, name: str, length: float, end: float) -> N
     """Give back the last `length` seconds of turns, which end at `end`, unless others were reserved since."""
     connection.execute(text("SET LOCAL synchronous_commit = off"))
     connection.execute(_GIVE_BACK, {"name": name, "length": length, "end": end})
+
+
+def forget_idle(connection: Connection, idle_s: float = 86_400.0) -> None:
+    """Delete the rows of hosts and keys that nobody called for so long: without a row, turns are free too."""
+    connection.execute(_FORGET, {"idle_s": idle_s})

@@ -17,6 +17,7 @@ import pnyx
 from pnyx.core.answers.equivalence import normalise, same
 from pnyx.core.answers.hints import hints_of
 from tests.answers.material import pairs
+from tests.support.rows import rows
 
 DOCS = Path(__file__).parents[3] / "docs" / "answers.md"
 ROW = re.compile(r"^\| (`.*`) \| (`.*`) \| (yes|no) \|(?: (.*) \|)?$", re.MULTILINE)
@@ -25,7 +26,7 @@ numbers = st.integers(-50, 50)
 names = st.sampled_from("abxyn")
 
 
-def rows() -> list[tuple[str, str, bool, str | None]]:
+def examples() -> list[tuple[str, str, bool, str | None]]:
     """The examples of docs/answers.md: two answers, whether they are the same, and the question."""
     found = ROW.findall(DOCS.read_text("utf-8"))
     return [
@@ -34,15 +35,15 @@ def rows() -> list[tuple[str, str, bool, str | None]]:
     ]
 
 
-@pytest.mark.parametrize(("a", "b", "is_same", "question"), rows())
+@rows("a, b, is_same, question", examples())
 def test_the_examples_of_the_docs_hold(a: str, b: str, is_same: bool, question: str | None) -> None:
     assert pnyx.same_answer(a, b, question) is is_same
     assert pnyx.same_answer(b, a, question) is is_same
 
 
 def test_the_docs_have_examples_of_both_sides() -> None:
-    assert len(rows()) > 60
-    assert {is_same for _, _, is_same, _ in rows()} == {True, False}
+    assert len(examples()) > 60
+    assert {is_same for _, _, is_same, _ in examples()} == {True, False}
 
 
 SIGNS = ("=", "!=", "<", "<=", ">", ">=", "≈", "→", ":=")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.answers.equivalence import read
 from pnyx.core.answers.extract import final_answer, normalise, same
+from tests.support.rows import rows
 
 CORPUS = [
     json.loads(line)
@@ -24,7 +25,7 @@ CORPUS = [
 
 def cases_with(key: str) -> Any:
     cases = [case for case in CORPUS if key in case]
-    return pytest.mark.parametrize("case", cases, ids=[case["id"] for case in cases])
+    return rows("case", cases, ids=[case["id"] for case in cases])
 
 
 @cases_with("text")

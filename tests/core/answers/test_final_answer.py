@@ -13,6 +13,7 @@ import pnyx
 from pnyx.core.answers.extract import final_answer
 from pnyx.core.answers.words import table
 from pnyx.core.language import is_english, language_of
+from tests.support.rows import rows
 
 ENVELOPES = {
     "GSM8K": ("3 + 4 = 7\n#### 7", "7"),
@@ -122,10 +123,8 @@ WHOLE = (
 )
 
 
-@pytest.mark.parametrize("value", WHOLE)
-@pytest.mark.parametrize(
-    "form", ["Final answer: {}", "So the answer is {}", "{}", "**Final answer:** {}", "最终答案：{}"]
-)
+@rows("value", WHOLE)
+@rows("form", ["Final answer: {}", "So the answer is {}", "{}", "**Final answer:** {}", "最终答案：{}"])
 def test_relations_and_literals_stay_whole(form: str, value: str) -> None:
     assert final_answer(form.format(value)) == value or form == "{}"
 

@@ -8,6 +8,7 @@ import pytest
 
 from pnyx.core.answers.extract import final_answer
 from pnyx.core.answers.words import table
+from tests.support.rows import rows
 
 ANSWERS: dict[str, dict[str, Any]] = table("answers")
 UNSPACED = ("zh", "ja", "ko", "th")
@@ -52,7 +53,6 @@ FORMS = {
 }
 
 
-CASES = [pytest.param(code, form, id=f"{code}-{name}") for code in ANSWERS for name, form in FORMS.items()]
 AMBIGUOUS = ("bold, no colon", "dash", "em dash", "brackets and colon")
 """Forms in which "answer" or "result" is too weak a word to say that a value follows."""
 
@@ -61,7 +61,8 @@ def line(form: str, label: str) -> str:
     return form.format(label=label, LABEL=label.upper() if label.upper().lower() == label else label)
 
 
-@pytest.mark.parametrize(("code", "form"), CASES)
+@pytest.mark.parametrize("code", ANSWERS)
+@rows("form", FORMS.values(), ids=[*FORMS])
 def test_a_label_of_a_final_answer_is_read_in_every_form(code: str, form: str) -> None:
     for label in ANSWERS[code]["final"]:
         assert final_answer(f"3 + 4, 5 - 1.\n\n{line(form, label)}") == "7", label

@@ -17,6 +17,7 @@ from pnyx.core.parsing.positions import read_position
 from pnyx.core.parsing.translations import in_english, truth
 from pnyx.core.parsing.verdicts import Unreadable, read_approval, read_class, read_pick, read_routing_class
 from pnyx.core.regex import regex
+from tests.support.rows import rows
 
 VERDICTS: dict[str, dict[str, list[str]]] = table("verdicts")
 LABELS = ("Participant A", "Participant B", "Participant C")
@@ -35,7 +36,7 @@ FORMS = {
     "below reasons": "1 + 1 = 2.\n\n{word}: {rest}",
 }
 everywhere = pytest.mark.parametrize("code", VERDICTS)
-in_every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+in_every_form = rows("form", FORMS.values(), ids=[*FORMS])
 
 
 def written(form: str, word: str, rest: str) -> str:
@@ -110,11 +111,9 @@ def test_the_sections_of_a_position_are_read_in_every_language(code: str) -> Non
         )
 
 
-@pytest.mark.parametrize("word", ["BEST", "ＢＥＳＴ", "Best", "ｂｅｓｔ"])
-@pytest.mark.parametrize("colon", [":", "：", " ：", "**：**"])
-@pytest.mark.parametrize(
-    "label", ["Participant B", "Ｐａｒｔｉｃｉｐａｎｔ Ｂ", "参加者B", "Ｂ", "参与者 Ｂ"]
-)
+@rows("word", ["BEST", "ＢＥＳＴ", "Best", "ｂｅｓｔ"])
+@rows("colon", [":", "：", " ：", "**：**"])
+@rows("label", ["Participant B", "Ｐａｒｔｉｃｉｐａｎｔ Ｂ", "参加者B", "Ｂ", "参与者 Ｂ"])
 def test_an_english_word_is_read_in_full_width_forms(word: str, colon: str, label: str) -> None:
     assert read_pick(f"1 + 1 = 2.\n{word}{colon}{label}", LABELS) == "Participant B"
 

@@ -36,6 +36,7 @@ from pnyx.core.parsing.verdicts import (
     read_pick,
     read_routing_class,
 )
+from tests.support.rows import rows
 
 LABELS = ("Participant A", "Participant B", "Participant C")
 READERS: Mapping[str, Callable[..., Any]] = {
@@ -51,12 +52,16 @@ CASES = [
 ]
 
 
+def with_cases(cases: list[Any]) -> Callable[..., Any]:
+    return rows("case", cases, ids=[case["id"] for case in cases])
+
+
 def read(case: Mapping[str, Any]) -> Any:
     author = {"author": case["own"]} if "own" in case else {}
     return READERS[case["reads"]](case["text"], **author)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c["want"] is not None], ids=lambda case: case["id"])
+@with_cases([case for case in CASES if case["want"] is not None])
 def test_a_verdict_is_read(case: Mapping[str, Any]) -> None:
     got, want = read(case), case["want"]
     if isinstance(want, dict):
@@ -64,7 +69,7 @@ def test_a_verdict_is_read(case: Mapping[str, Any]) -> None:
     assert got == want
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c["want"] is None], ids=lambda case: case["id"])
+@with_cases([case for case in CASES if case["want"] is None])
 def test_a_missing_verdict_is_refused(case: Mapping[str, Any]) -> None:
     with pytest.raises(Unreadable, match=case.get("says")):
         read(case)
@@ -238,7 +243,7 @@ WORDS = {"reasoning": "checkable", "judgment": "open", "judgement": "open", "com
 OTHER_WORDS = [c for c in CASES if c["reads"] == "class" and not re.search(r"reasoning\W*:", c["text"], re.I)]
 
 
-@pytest.mark.parametrize("case", OTHER_WORDS, ids=lambda case: case["id"])
+@with_cases(OTHER_WORDS)
 def test_the_classes_of_a_route_are_read_as_those_of_the_classic_table_are(case: Mapping[str, Any]) -> None:
     def other(match: re.Match[str]) -> str:
         word = WORDS[match[0].lower()]

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.sycophancy.detect import find_praise, has_objection, is_blank, is_refusal, opening
+from tests.support.rows import rows
 
 CORPUS: list[dict[str, Any]] = [
     json.loads(line)
@@ -165,9 +166,7 @@ def test_praise_ends_with_its_sentence_in_any_script(mark: str) -> None:
     assert not find_praise(f"The sum is wrong{mark} A great answer would say so{mark}")
 
 
-@pytest.mark.parametrize(
-    "line", CORPUS, ids=[f"{'praise' if c['praise'] else 'none'}-{c['id']}" for c in CORPUS]
-)
+@rows("line", CORPUS, ids=[f"{'praise' if c['praise'] else 'none'}-{c['id']}" for c in CORPUS])
 def test_praise_in_the_corpus_is_found_and_nothing_else(line: dict[str, Any]) -> None:
     found = find_praise(line["text"])
     assert bool(found) == line["praise"], found

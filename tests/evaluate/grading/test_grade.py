@@ -7,14 +7,15 @@ import pytest
 from pnyx.errors import UsageError
 from pnyx.evaluate.grading.grade import Grade, grade, is_right
 from pnyx.evaluate.items import Item
+from tests.support.rows import rows
 
 
 def item(target: str, **more: object) -> Item:
     return Item(id="1", question="Which?", target=target, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("target", "answer", "correct"),
+@rows(
+    "target, answer, correct",
     [
         ("1/2", "0.5", True),
         ("1/2", "50%", True),

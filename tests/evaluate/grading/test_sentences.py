@@ -6,6 +6,7 @@ import pytest
 
 from pnyx.evaluate.grading.grade import Grade, grade, is_right
 from pnyx.evaluate.items import Item
+from tests.support.rows import rows
 
 BEGAN = "A lesson of 45 minutes ends at 18:45. When did it begin?"
 AGO = "Today is Monday. What day of the week was it 5 days ago?"
@@ -61,8 +62,8 @@ async def test_a_sentence_is_read_as_the_value_that_it_states(item: Item, answer
     assert (await grade(item, f"Step 1.\n\nFinal answer: {answer}", answer)).correct
 
 
-@pytest.mark.parametrize(
-    ("item", "answer"),
+@rows(
+    "item, answer",
     [
         *(
             (ask(BEGAN, "18:00", *TIMES), answer)

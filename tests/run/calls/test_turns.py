@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from pnyx.config.schema import Settings
 from pnyx.errors import StoreError
@@ -116,6 +117,40 @@ def test_no_window_has_more_calls_than_the_rate_and_the_stated_bound(
     assert len(used) >= patient
 
 
+@given(
+    st.lists(st.floats(0, 2), min_size=1, max_size=5),
+    st.sampled_from([30.0, 600.0]),
+    st.sampled_from([None, 1, 3]),
+    st.integers(1, 60),
+)
+@settings(max_examples=30, deadline=None)
+def test_calls_whose_intents_take_long_are_not_sent_together(
+    commits: list[float], per_minute: float, processes: int | None, count: int
+) -> None:
+    """commits: seconds from the turn of a call until it could be sent. processes: None has its own turns."""
+    used = list[float]()
+
+    async def calls() -> None:
+        clock = asyncio.get_running_loop().time
+        row = Row([0.0])
+        gates = [Gate(64, per_minute, None if processes is None else row) for _ in range(processes or 1)]
+
+        async def call(n: int) -> None:
+            async with gates[n % len(gates)].call() as slot:
+                assert slot is not None
+                await asyncio.sleep(commits[n % len(commits)])
+                await slot.ready()
+                used.append(clock())
+
+        await asyncio.gather(*map(call, range(count)))
+
+    run(calls())
+    assert len(used) == count
+    assert most_in_a_window(used, 60 - 1e-6) <= per_minute
+    for window in (1.0, 5.0):
+        assert most_in_a_window(used, window) <= (window + LATE_S) * per_minute / 60 + 1
+
+
 def test_two_processes_that_are_always_busy_use_the_whole_rate_evenly_and_ask_seldom() -> None:
     used: list[float] = []
 
@@ -173,8 +208,8 @@ def test_without_the_database_every_waiting_call_is_told_and_later_ones_try_agai
         gate, row.fails = Gate(2, per_minute=600, source=row), True
 
         async def call() -> bool:
-            async with gate.call() as inside:
-                return inside
+            async with gate.call() as slot:
+                return slot is not None
 
         found: list[object] = list(await asyncio.gather(*(call() for _ in range(3)), return_exceptions=True))
         row.fails = False
@@ -197,6 +232,17 @@ async def test_two_processes_on_one_postgresql_share_a_rate(postgres_url: str) -
     assert max(used) - min(used) >= 79 * spacing - LATE_S - 0.1
     for database in databases:
         await database.close()
+
+
+async def test_rows_of_hosts_that_nobody_calls_any_more_are_deleted(postgres_url: str) -> None:
+    database = await Database.open(postgres_url)
+    now = "extract(epoch FROM now())"
+    add = f"INSERT INTO rates VALUES ('old', {now} - 90000), ('new', {now})"
+    await database.write(lambda c: c.execute(text(add)).rowcount)
+    await StoredTurns(database, "mine").reserve(0.1)
+    names = await database.read(lambda c: set(c.execute(text("SELECT name FROM rates")).scalars()))
+    assert names == {"new", "mine"}
+    await database.close()
 
 
 async def test_the_same_host_and_key_share_and_others_do_not(

@@ -30,6 +30,7 @@ from .apis.conversation import RefusedError
 from .apis.retries import Retries
 from .apis.shapes import Shapes, is_of_api
 from .errors import Error, Exact, error_response, refusal
+from .evaluations import ROUTER as EVALUATIONS
 from .key_log import KeyLog
 from .listening import most_connections
 from .listing import ROUTER as LISTING
@@ -72,7 +73,7 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, SHARES, *APIS, LISTING, METRICS_PAGE):
+    for router in (RUNS, SHARES, *APIS, LISTING, EVALUATIONS, METRICS_PAGE):
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])

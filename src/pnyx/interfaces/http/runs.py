@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
+from collections.abc import Mapping
 from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -16,16 +19,17 @@ from ...providers.redaction import redact_json
 from ..cursor import cursor_after, parse_cursor
 from ..follow import wait_unless_disconnected
 from ..render.html import as_html
-from ..render.markdown import as_markdown, document
+from ..render.markdown import Redact, as_markdown, document
 from ..schemas import ListedRun, ResultBody, StoredRun
 from ..service import RunService
 from ..views.feedback import feedback_document
+from ..views.records import Record
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
 from .streaming import as_stored, page_of_events, run_events, run_headers
 
-__all__ = ["ROUTER"]
+__all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
 
 ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"])
 FINISHED: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content": {"text/event-stream": {}}}}
@@ -204,11 +208,23 @@ async def conversation(request: Request, run_id: str) -> Response:
 async def export(request: Request, run_id: str, format: Literal["json", "md", "html"] = "json") -> Response:
     """Export a run with its transcript, as JSON, Markdown or HTML."""
     service = service_of(request)
-    record = await service.read(run_id, owner_of(request))
-    if format == "json":
-        return Exact(document(record, service.redact))
-    kind, write = DOCUMENTS[format]
-    return Response(write(record, service.redact).encode("utf-8", "replace"), media_type=kind)
+    record = await service.read(run_id, owner_of(request), prompts=format == "json")
+    return await exported(record, format, service.redact)
+
+
+async def exported(
+    record: Record, format: str, redact: Redact, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A run as a file. Others are answered while a long one is written."""
+
+    def write() -> tuple[str, bytes]:
+        if format == "json":
+            return "application/json", json.dumps(document(record, redact), allow_nan=False).encode()
+        kind, text = DOCUMENTS[format]
+        return kind, text(record, redact).encode("utf-8", "replace")
+
+    kind, body = await asyncio.to_thread(write)
+    return Response(body, media_type=kind, headers=headers)
 
 
 async def _reply(request: Request, service: RunService, run_id: str, wait: Wait) -> Response:

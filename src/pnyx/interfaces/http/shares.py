@@ -22,7 +22,7 @@ from ..follow import watch
 from ..shares import Share, share_document, shown
 from ..views.catalogue import describe_protocol
 from .errors import Exact
-from .runs import DOCUMENTS, EXPORTS, MOST_EVENTS, MOST_SEQ
+from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
 from .state import owner_of, service_of
 from .streaming import error_messages, event_source, message, page_of_events
@@ -130,10 +130,8 @@ async def read_shared_events(
 async def export_shared(request: Request, format: Literal["md", "html"] = "html") -> Response:
     """Export a shared run as Markdown or HTML."""
     service = service_of(request)
-    record = await service.read(share_of(request).run_id)
-    kind, write = DOCUMENTS[format]
-    content = write(record, service.redact).encode("utf-8", "replace")
-    return Response(content, media_type=kind, headers=PRIVATE)
+    record = await service.read(share_of(request).run_id, prompts=False)
+    return await exported(record, format, service.redact, PRIVATE)
 
 
 def share_of(request: Request) -> Share:

@@ -6,7 +6,6 @@ from models and hosts is quoted such that no Markdown viewer runs or loads anyth
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from ..views.vote_only import vote_line
 from .markdown_overview import overview_lines
 from .terminal import flat, safe
 
-__all__ = ["Markdown", "Redact", "as_json", "as_markdown", "as_summary", "document"]
+__all__ = ["Markdown", "Redact", "as_markdown", "as_summary", "document"]
 
 Redact = Callable[[str], str]
 _FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
@@ -38,10 +37,6 @@ def document(record: Record, redact: Redact = str) -> dict[str, Any]:
     content = {"result": record.document, "events": [to_json(event) for event in record.events]}
     masked: dict[str, Any] = redact_json(content, redact)
     return masked
-
-
-def as_json(record: Record, redact: Redact = str) -> str:
-    return json.dumps(document(record, redact), indent=2) + "\n"
 
 
 def as_markdown(record: Record, redact: Redact = str, reasoning: bool = True) -> str:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -41,7 +40,7 @@ from .context_window import image_tokens, request_limit, thinking_limit
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
-from .limits import Deadline, Gate, delay, now
+from .limits import Deadline, Gate, Slot, delay, now
 from .messages import cache_key, messages
 from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 from .reply_limits import ReplyLimits
@@ -152,9 +151,9 @@ class ModelCall:
                 await self._wait_for_room(refused)
             if (dropped := self.failures.drop_if_down()) is not None:
                 return dropped
-            async with gate.call(context.halt.requested, within=context.deadline.left) as inside:
+            async with gate.call(context.halt.requested, within=context.deadline.left) as slot:
                 context.check()
-                if not inside:
+                if slot is None:
                     continue
                 if (dropped := self.failures.drop_if_down()) is not None:  # while it waited for the gate
                     return dropped
@@ -164,7 +163,8 @@ class ModelCall:
                 if isinstance(intent, CallStarted):
                     if refused is not None:
                         context.waiting.wake()  # the next call may have room too
-                    return await self._race(provider, intent, self.deadline.sooner(context.deadline), gate)
+                    deadline = self.deadline.sooner(context.deadline)
+                    return await self._race(provider, intent, deadline, gate, slot)
                 refused = intent
 
     async def _wait_for_room(self, refused: Refusal) -> None:
@@ -205,8 +205,7 @@ class ModelCall:
         """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
         context, ask, text, time = self.context, self.ask, self._request_text(), now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
-        more = {"searches": self.searches, "images": self.image_tokens}
-        quote = partial(context.budget.quote, ask.seat, text, **more)
+        quote = context.budget.quote(ask.seat, text, self.searches, self.image_tokens)
         limits = self.limits.in_budget(text) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
@@ -242,21 +241,21 @@ class ModelCall:
         self.failures.record_cut(started, bill, elapsed, redact(reason), stored_reasoning(done, redact))
 
     async def _race(
-        self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate
+        self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate, slot: Slot
     ) -> Response:
         """Return the response to the request or, if hedging is on and it is late, to a second one."""
         context = self.context
         patience = context.hedging.patience(self.ask.seat.model) if context.spec.limits.hedge else None
         if patience is None:
-            return await self._send(provider, started, deadline)
-        sends = {started.attempt: asyncio.create_task(self._send(provider, started, deadline))}
+            return await self._send(provider, started, deadline, slot)
+        sends = {started.attempt: asyncio.create_task(self._send(provider, started, deadline, slot))}
         first = sends[started.attempt]
         try:
             await asyncio.wait([first], timeout=patience)
             if first.done() or gate.full or context.halt.reason is not None or not context.hedging.acquire():
                 return await first
-            async with gate.call(first, context.halt.requested, within=context.deadline.left) as inside:
-                if first.done() or not inside:  # while the second one waited for the host's rate limit
+            async with gate.call(first, context.halt.requested, within=context.deadline.left) as more:
+                if first.done() or more is None:  # while the second one waited for the host's rate limit
                     return await first
                 # A second request needs room without a wait, for as long a reply; else there is none.
                 second = None
@@ -264,7 +263,7 @@ class ModelCall:
                     second = await self._record_intent(started.max_tokens)
                 if not isinstance(second, CallStarted):
                     return await first
-                hedge = asyncio.create_task(self._send(provider, second, deadline, quiet=True))
+                hedge = asyncio.create_task(self._send(provider, second, deadline, more, quiet=True))
                 sends[second.attempt] = hedge
                 return await self._first([(started, first), (second, hedge)])
         finally:
@@ -289,7 +288,7 @@ class ModelCall:
         return winner.result()
 
     async def _send(
-        self, provider: Provider, started: CallStarted, deadline: Deadline, quiet: bool = False
+        self, provider: Provider, started: CallStarted, deadline: Deadline, slot: Slot, quiet: bool = False
     ) -> Response:
         """Send the request and return the response. quiet: do not publish its text, since the text of another
         request for the same call is published."""
@@ -321,16 +320,15 @@ class ModelCall:
         def show(piece: str) -> None:
             stream.add(splitter.add(piece))
 
-        context.warm_up.begin(context.spec.panel.names)
+        context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
         try:
             async with asyncio.timeout(timeout):
-                result = separate(
-                    await complete_call(
-                        provider, call, show if context.broadcast.wants(self.closing) and not quiet else None
-                    )
-                )
+                await slot.ready()
+                started_at = time.monotonic()
+                shown = show if context.broadcast.wants(self.closing) and not quiet else None
+                result = separate(await complete_call(provider, call, shown))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:

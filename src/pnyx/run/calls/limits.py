@@ -15,9 +15,9 @@ from typing import Any
 
 from ...core.thinking import Effort
 from ...errors import ProviderError
-from .turns import LocalTurns, SharedTurns, Source, Turns
+from .turns import LATE_S, LocalTurns, SharedTurns, Source, Turns, spacing_of
 
-__all__ = ["Deadline", "Gate", "Limits", "delay", "now"]
+__all__ = ["Deadline", "Gate", "Limits", "Slot", "delay", "now"]
 
 BACKOFF_S = 0.5
 LONGEST_WAIT_S = 60.0
@@ -85,6 +85,25 @@ class Deadline:
         return self if self.left <= other.left else other
 
 
+class Slot:
+    """The place of one call among those of its provider. turn: when it may be sent, on the loop's clock."""
+
+    def __init__(self, turns: Turns | None) -> None:
+        self._turns, self.turn = turns, 0.0
+
+    async def take_turn(self) -> None:
+        if self._turns is not None:
+            self.turn = await self._turns.take()
+
+    async def ready(self) -> None:
+        """Wait for another turn if that of the call is over since long. Raises `StoreError`.
+
+        Just before the request is sent: calls whose intents took long would be sent together otherwise.
+        """
+        if asyncio.get_running_loop().time() > self.turn + LATE_S:
+            await self.take_turn()
+
+
 class Gate:
     """Limits one provider to `concurrency` calls at once and `per_minute` calls a minute, evenly spaced.
 
@@ -97,7 +116,7 @@ class Gate:
         self._slots = asyncio.Semaphore(concurrency)
         self._turns: Turns | None = None
         if per_minute:
-            spacing = 60.0 / per_minute
+            spacing = spacing_of(per_minute)
             self._turns = LocalTurns(spacing) if source is None else SharedTurns(spacing, source)
 
     @property
@@ -105,23 +124,26 @@ class Gate:
         return self._slots.locked()
 
     @asynccontextmanager
-    async def call(self, *unless: asyncio.Future[Any], within: float = math.inf) -> AsyncIterator[bool]:
-        """Wait for a slot and hold it in the block. Yields False, without a slot, if one of `unless` is done
+    async def call(
+        self, *unless: asyncio.Future[Any], within: float = math.inf
+    ) -> AsyncIterator[Slot | None]:
+        """Wait for a slot and hold it in the block. Yields None, without a slot, if one of `unless` is done
         first or after `within` seconds. Raises `StoreError` if the turns of processes cannot be read.
         """
-        if not await self._acquire(unless, within):
-            yield False
+        slot = Slot(self._turns)
+        if not await self._acquire(slot, unless, within):
+            yield None
             return
         try:
-            yield True
+            yield slot
         finally:
             self._slots.release()
 
-    async def _acquire(self, unless: tuple[asyncio.Future[Any], ...], within: float) -> bool:
+    async def _acquire(self, slot: Slot, unless: tuple[asyncio.Future[Any], ...], within: float) -> bool:
         if not self.full and self._turns is None:
             await self._slots.acquire()
             return True
-        entering = asyncio.ensure_future(self._enter())
+        entering = asyncio.ensure_future(self._enter(slot))
         timeout = None if within == math.inf else max(within, 0)
         try:
             await asyncio.wait((entering, *unless), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -140,11 +162,10 @@ class Gate:
         if not entering.cancelled() and entering.exception() is None:
             self._slots.release()
 
-    async def _enter(self) -> None:
+    async def _enter(self, slot: Slot) -> None:
         await self._slots.acquire()
         try:
-            if self._turns is not None:
-                await self._turns.take()
+            await slot.take_turn()
         except BaseException:
             self._slots.release()
             raise

@@ -2,8 +2,9 @@
 
 Over processes, each reserves turns in batches: as many as calls wait or came in the last tenth of a second,
 and at most a quarter of a second's worth. A turn is used at its time or up to `LATE_S` after it, else it
-expires. So no window of T seconds has more than (T + `LATE_S` + the time of a reservation) / spacing + 1
-calls, and a process that dies takes at most a quarter of a second of turns with it, or one turn.
+expires: also if the call that has it is not sent by then, since its intent took long to be written. So no
+window of T seconds has more than (T + `LATE_S` + the time of a reservation) / spacing + 1 calls, and a
+process that dies takes at most a quarter of a second of turns with it, or one turn.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from typing import Protocol
 from ...errors import StoreError
 from ...store import Database, rates
 
-__all__ = ["LocalTurns", "SharedTurns", "Source", "StoredTurns", "Turns"]
+__all__ = ["LATE_S", "LocalTurns", "SharedTurns", "Source", "StoredTurns", "Turns", "spacing_of"]
 
 LATE_S = 0.25
 """Seconds after its time until which a turn may be used."""
+SLACK_S = 0.5
+"""Seconds that turns of a minute are further apart: what `LATE_S` and a slow reservation bring together."""
 BATCH_S = 0.25
 """The most seconds of turns that one reservation has, if these are more than one turn."""
 RECENT_S = 0.1
@@ -30,10 +33,17 @@ EXACT_S = 1e-6
 """Seconds that a turn may be early: a timer is no more exact."""
 
 
+def spacing_of(per_minute: float) -> float:
+    """Return the seconds between two turns, so that no minute has more than `per_minute` calls."""
+    return (60.0 + SLACK_S) / per_minute
+
+
 class Turns(Protocol):
     """Waits for the turn of a call. A wait that is cancelled does not delay other calls."""
 
-    async def take(self) -> None: ...
+    async def take(self) -> float:
+        """Return the time of the turn on the loop's clock, which is over."""
+        ...
 
 
 class LocalTurns:
@@ -43,13 +53,13 @@ class LocalTurns:
         self._spacing, self._next = spacing, 0.0
         self._lock = asyncio.Lock()
 
-    async def take(self) -> None:
-        """Wait for a turn."""
+    async def take(self) -> float:
         # Counted only when it is taken: a call that gives up does not delay others.
         async with self._lock:
             due = max(self._next, now := asyncio.get_running_loop().time())
             await asyncio.sleep(due - now)
             self._next = due + self._spacing
+            return due
 
 
 class Source(Protocol):
@@ -70,9 +80,12 @@ class StoredTurns:
     """The turns in a PostgreSQL database. name: of the row; the same for the same host and key."""
 
     def __init__(self, database: Database, name: str) -> None:
-        self._database, self._name = database, name
+        self._database, self._name, self._has_reserved = database, name, False
 
     async def reserve(self, length: float) -> tuple[float, float]:
+        if not self._has_reserved:
+            self._has_reserved = True
+            await self._database.apart(rates.forget_idle)
         return await self._database.apart(partial(rates.reserve, name=self._name, length=length))
 
     async def give_back(self, length: float, end: float) -> None:
@@ -88,22 +101,22 @@ class SharedTurns:
     def __init__(self, spacing: float, source: Source) -> None:
         self._spacing, self._source = spacing, source
         self._most = max(1, int(BATCH_S / spacing))
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[asyncio.Future[float]] = deque()
         self._reserved: deque[float] = deque()
         self._end = 0.0
         self._gave_up = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._came, self._counted_at = 0, 0.0
 
-    async def take(self) -> None:
-        """Wait for a turn. Raises `StoreError` if none can be reserved."""
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def take(self) -> float:
+        """As in `Turns`. Raises `StoreError` if none can be reserved."""
+        mine: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._waiting.append(mine)
         self._came += 1
         if self._task is None:
             self._task = asyncio.create_task(self._hand_out())
         try:
-            await mine
+            return await mine
         except asyncio.CancelledError:
             self._gave_up.set()
             raise
@@ -122,8 +135,7 @@ class SharedTurns:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._gave_up.wait(), wait)
                 else:
-                    self._reserved.popleft()
-                    self._waiting.popleft().set_result(None)
+                    self._waiting.popleft().set_result(self._reserved.popleft())
             await self._give_back()
         except asyncio.CancelledError:
             self._task = None  # the loop is being closed, and with it the calls

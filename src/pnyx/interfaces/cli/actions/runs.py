@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from ....core.decision import UNDECIDED
@@ -16,10 +18,11 @@ from ....providers.registry import Providers
 from ...open_settings import open_settings
 from ...render.folder import Folder
 from ...render.folder_files import live_events
-from ...render.markdown import Redact, as_json, as_markdown
-from ...render.markdown import document as whole
+from ...render.markdown import Redact, as_markdown
 from ...render.markdown_overview import change_words
+from ...render.run_json import run_json
 from ...render.terminal import clip, columns, flat, safe, wrap
+from ...run_records import RunRecords
 from ...service import RunService
 from ...views.files import file_words, files_of
 from ...views.outcome import headline, stop_message, usage_line
@@ -155,13 +158,19 @@ def status(run_id: str, as_json: bool) -> int:
 
 def show(run_id: str, verbose: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
-    record = with_records(open_settings(), lambda stored: stored.read(run_id, prompts=as_json))
     if as_json:
-        document = whole(record)
-        output.json(record.printed | {"events": document["events"]})
-    else:
-        output.out.lines(_transcript(record, output.out, verbose))
+        with_records(open_settings(), partial(_write_json, run_id, output.out.write))
+        return 0
+    record = with_records(open_settings(), lambda stored: stored.read(run_id, prompts=False))
+    output.out.lines(_transcript(record, output.out, verbose))
     return 0
+
+
+async def _write_json(run_id: str, write: Callable[[str], object], stored: RunRecords) -> None:
+    """Write the result object with the run's events."""
+    record = await stored.state(run_id)
+    async for part in run_json(record.printed, stored.pages(record.row)):
+        write(part)
 
 
 def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str]:
@@ -213,8 +222,11 @@ def _panel(record: Record, stream: Stream) -> Iterator[str]:
 def export(run_id: str, form: str | None, out: str | None) -> int:
     form = form or _format_of(out)
     settings = open_settings()
-    record = with_records(settings, lambda stored: stored.read(run_id))
     redact = Providers(settings).redact
+    if form == "json":
+        with_records(settings, partial(_export_json, run_id, out, redact))
+        return 0
+    record = with_records(settings, lambda stored: stored.read(run_id, prompts=False))
     if form == "folder":
         return _folder(record, redact, Path(out or f"pnyx-{record.row.id}"))
     if form == "html":
@@ -223,15 +235,30 @@ def export(run_id: str, form: str | None, out: str | None) -> int:
 
         text = as_html(record, redact)
     else:
-        text = as_json(record, redact) if form == "json" else as_markdown(record, redact)
+        text = as_markdown(record, redact)
+    with _writer(out) as write:
+        write(text)
+    return 0
+
+
+async def _export_json(run_id: str, out: str | None, redact: Redact, stored: RunRecords) -> None:
+    record = await stored.state(run_id)
+    with _writer(out) as write:
+        async for part in run_json({"result": record.document}, stored.pages(record.row), redact):
+            write(part)
+
+
+@contextmanager
+def _writer(out: str | None) -> Iterator[Callable[[str], object]]:
+    """What writes to a file, or to stdout. Raises `UsageError` if the file cannot be written."""
     if out is None:
-        streams().out.write(text)
-        return 0
+        yield streams().out.write
+        return
     try:
-        Path(out).write_text(text, encoding="utf-8")
+        with Path(out).open("w", encoding="utf-8") as file:
+            yield file.write
     except OSError as exc:
         raise UsageError(f"cannot write {out}: {exc.strerror or exc}") from exc
-    return 0
 
 
 def _format_of(out: str | None) -> str:
