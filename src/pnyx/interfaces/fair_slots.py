@@ -1,4 +1,4 @@
-"""Slots for runs, shared fairly: no owner keeps the others waiting for longer than it takes to free one."""
+"""Slots for runs, shared fairly: no owner keeps another from having a run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["FairSlots"]
 class FairSlots:
     """The slots of the runs of a process.
 
+    An owner without a run gets a slot at once, also beyond the most: others may have runs that take hours.
     A free slot goes to the waiting owner that has the fewest runs; of those with as many, to the one whose
-    last turn is longest ago. most: how many runs there may be. running: owner -> its runs in this process,
-    which the runner counts.
+    last turn is longest ago. most: how many runs there may be, but for the first of each owner. running:
+    owner -> its runs in this process, which the runner counts.
     """
 
     def __init__(self, most: int, running: Mapping[str, int]) -> None:
@@ -37,7 +38,7 @@ class FairSlots:
 
     async def acquire(self, owner: str, within_s: float) -> None:
         """Wait for a slot; `release` it once the run has started. Raises `TimeoutError`."""
-        if self.has_room and not self._waiting:
+        if not self.held(owner) or (self.has_room and not self._waiting):
             self._starting[owner] += 1
             return
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -62,8 +63,10 @@ class FairSlots:
 
     def pass_on(self) -> None:
         """Give free slots to those that wait. The owner of a run that ends calls this."""
-        while self._waiting and self.has_room:
+        while self._waiting:
             owner = min(self._waiting, key=self.held)
+            if self.held(owner) and not self.has_room:
+                break
             queue = self._waiting.pop(owner)
             granted = queue.popleft()
             if queue:

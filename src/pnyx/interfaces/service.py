@@ -30,6 +30,7 @@ from ..run.runner import Runner
 from ..run.spec import Spec
 from ..run.worker import Worker
 from ..store.queue import Queue, open_queue
+from ..store.records import runs as store
 from .fair_slots import FairSlots
 from .key_quota import KeyQuota
 from .permissions import Permissions
@@ -220,7 +221,7 @@ class RunService(RunRecords):
                 row = await self.runner.find_named(spec, name, exactly=True)
                 if row.status in FINAL or is_held(row):
                     return row.id  # nothing starts, so no capacity is needed
-        async with self._capacity(spec.owner):
+        async with self._capacity(spec.owner, spec):
             try:
                 if self.queue is not None:
                     run_id = await self.runner.enqueue(spec, name)
@@ -304,21 +305,27 @@ class RunService(RunRecords):
         """Return a batch: many runs, one name, one budget. current: do not reuse answers to older prompts."""
         return Batch(self.runner, name, current=current)
 
+    async def delete(self, prefix: str, owner: str | None = None) -> store.RunRow:
+        """As of the records. The key may start runs again at once, if it had used up its storage."""
+        row = await super().delete(prefix, owner)
+        self._quota.forget(row.owner)
+        return row
+
     def worker(self, note: Callable[[str], None], problem: Callable[[str], None]) -> Worker:
         """Return the worker of this process. note, problem: print a line for the operator."""
         assert self.queue is not None, "a worker is opened with `queued`"
         return Worker(self.runner, self.queue, self.settings.worker.concurrency, note, problem)
 
     @asynccontextmanager
-    async def _capacity(self, owner: str) -> AsyncIterator[None]:
+    async def _capacity(self, owner: str, spec: Spec | None = None) -> AsyncIterator[None]:
         """Hold one of the runs that `[serve] runs` allows while a run starts, after waiting for a turn.
 
-        Raises `Full`, and `OverLimit` for the limits of the key.
+        spec: of a new run. Raises `Full`, and `OverLimit` for the limits of the key.
         """
         if self.draining:
             raise Full(STOPPING)
         limits = self.key_limits(owner)
-        await self._quota.check(owner, limits)
+        await self._quota.check(owner, limits, spec)
         # Queued runs do not count: a worker runs them, and has the limits on running ones.
         if self.queue is not None:
             yield
@@ -350,15 +357,13 @@ class RunService(RunRecords):
             )
 
     def _full(self, owner: str) -> PnyxError:
-        """The error for a run whose turn has not come. To an owner with runs it is a limit of its own."""
-        runs, wait_s = self.settings.serve.runs, self.settings.serve.wait_s
-        if held := self._slots.held(owner):
-            return OverLimit(
-                f"{held} of the {runs} runs of [serve] runs are this key's, and none ended within "
-                f"{wait_s:g} s; try again later",
-                RETRY_S,
-            )
-        return Full(f"{runs} runs are under way, the limit of [serve] runs; try again later")
+        """The error for a run whose turn has not come. An owner without runs has its turn at once."""
+        serve, held = self.settings.serve, self._slots.held(owner)
+        return OverLimit(
+            f"{serve.runs} runs are under way, the limit of [serve] runs, {held} of them this key's, and "
+            f"none ended within {serve.wait_s:g} s; try again later",
+            RETRY_S,
+        )
 
     async def _enqueue(self, queue: Queue, run_id: str, owner: str) -> str:
         # A lost job only delays the run: workers also look for waiting runs every few seconds.
