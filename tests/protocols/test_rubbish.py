@@ -21,6 +21,7 @@ RUBBISH = {
     "a dash": "-",
     "a loop": "the answer is the answer is " * 20,
     "letters in a loop": "no no no no " * 10,
+    "a loop in which an answer is read": "The answer is wrong about. " * 12,
 }
 
 
@@ -45,6 +46,10 @@ def test_rubbish_supports_nothing_and_is_no_rigor(name: str, kind: str) -> None:
     assert decision.support is None
     assert decision.rigor in (None, 0.0)
     assert not decision.consensus_reached
+    # A run without this field derives it from the status.
+    assert decision.status not in ("consensus", "majority", "plurality")
+    assert decision.agreement is None
+    assert decision.detail["agreed"]["models"] <= 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ removed from all material, also where it only looks like the nonce.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import re
@@ -22,6 +23,7 @@ MAX_CHARS = 100_000
 REMOVED = "[mark]"
 """Replaces a nonce in material. A nonce has neither "r" nor "k", so none can form across this."""
 _MARKS = regex(r"[\W_]+")
+_ASCII_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Document(Material):
     unseen: str = ""
 
 
+@functools.lru_cache(maxsize=64)
 def nonce_of(salt: str) -> str:
     """The nonce of the run with this salt: a keyed hash, which nobody can compute without the salt."""
     return f"m{hmac.new(salt.encode(), b'fence', hashlib.sha256).hexdigest()[:10]}"
@@ -92,5 +95,6 @@ def _remove(text: str, nonce: str) -> str:
 
 def _folded(text: str) -> str:
     """`text` in lower case and normal width, without all that is neither a letter nor a digit."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKD", text)
-    return _MARKS.sub("", plain.casefold())
+    if text.isascii():
+        return text.lower().translate(_ASCII_MARKS)
+    return _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())

@@ -52,13 +52,20 @@ _WORD = regex(
     r"[^\W\d_][^\s\d!-&(-/:-@\[-`{-~\u00a0-\u00bf\u0589\u060c\u061b\u061f\u0964\u0965\u06d4\u2010-\u2027\u3000-\u3020\uff01-\uff0f\uff1a-\uff20]*"
 )
 """Without `\\w`, which leaves out the vowel signs of Indic scripts."""
-_LABELS = regex(
-    r"^[^\w\n]{0,20}(?:final answer|answer|best|verdict|decision|critique|steelman|finali[sz]e|revise|split"
+_SPACES = {
+    code: " " for code in range(128) if chr(code).isprintable() and not (chr(code).isalpha() or code == 39)
+}
+_UNLETTERED = "".join(chr(code) for code in range(128) if not chr(code).isalpha())
+"""The same for ASCII: what stands between words, and what no word begins with."""
+_LABEL = regex(
+    r"[^\w\n]{0,20}(?:final answer|answer|best|verdict|decision|critique|steelman|finali[sz]e|revise|split"
     r"|approve|reject)"
-    r"(?=[^\w\n]{0,10}(?:[:\uff1a|]|$))|\\[A-Za-z]+|https?://\S+",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?=[^\w\n]{0,10}(?:[:\uff1a|]|$))",
+    re.IGNORECASE,
 )
-"""Labels of our prompts, which stand in English in any language, commands of LaTeX and addresses."""
+"""Labels of our prompts at the start of a line, which stand in English in any language."""
+_FORMAL = regex(r"\\[A-Za-z]+|https?://\S+", re.IGNORECASE)
+"""Commands of LaTeX, and addresses."""
 
 
 @lru_cache(maxsize=256)
@@ -69,11 +76,14 @@ def language_of(text: str) -> str:
     length.
     """
     text = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]}\n{text[-_SAMPLE:]}"
-    words = _WORD.findall(_LABELS.sub(" ", text.replace("\u2019", "'")).lower())
+    words = _words(text.replace("\u2019", "'"))
     if not text.isascii() and len(script := _script_of(words)) == 2:
         return script
     known = _languages()
-    counts = Counter(code for word in words if word in known for code in known[word])
+    counts = Counter[str]()
+    for word, times in Counter(words).items():
+        for code in known.get(word, ()):
+            counts[code] += times
     match counts.most_common(2):
         case [(code, _)]:
             return code
@@ -81,6 +91,25 @@ def language_of(text: str) -> str:
             return code
         case _:
             return ""
+
+
+def _words(text: str) -> list[str]:
+    """The words of `text` in lower case, without those that are of no language."""
+    # `^` in one pattern for all of these would be tried at every character.
+    text = "\n".join(map(_without_label, text.split("\n")))
+    if "\\" in text or "://" in text:
+        text = _FORMAL.sub(" ", text)
+    if not text.isascii():
+        return _WORD.findall(text.lower())
+    found = text.lower().translate(_SPACES).split()
+    if "'" not in text and text.replace("\n", "").isprintable():
+        return found
+    return [word for part in found if (word := part.lstrip(_UNLETTERED))]
+
+
+def _without_label(line: str) -> str:
+    label = _LABEL.match(line)
+    return f" {line[label.end() :]}" if label else line
 
 
 def _script_of(words: Sequence[str]) -> str:
@@ -102,7 +131,7 @@ def _nearly(text: str) -> str:
     """English for a short text in ASCII whose words are English and another language's: `So, 40 = 2 * 20`."""
     if not text.isascii() or len(text) > _SAMPLE:
         return ""
-    words = [word for word in _WORD.findall(_LABELS.sub(" ", text).lower()) if word in _languages()]
+    words = [word for word in _words(text) if word in _languages()]
     return "en" if words and all("en" in _languages()[word] for word in words) else ""
 
 

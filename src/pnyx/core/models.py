@@ -70,6 +70,11 @@ class Usage:
         )
 
 
+def _nusd(micro_usd: float) -> int:
+    # Prices such as 0.1 are not exact in binary; the error in the last digits must not round up.
+    return math.ceil(round(micro_usd * 1000, 3))
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """USD per million tokens on a date (`as_of`, ISO 8601).
@@ -101,14 +106,13 @@ class Price:
             + (usage.output_tokens - usage.reasoning_tokens) * self.output
             + usage.reasoning_tokens * reasoning
         )
-        # Prices such as 0.1 are not exact in binary; the error in the last digits must not round up.
-        return math.ceil(round(micro_usd * 1000, 3))
+        return _nusd(micro_usd)
 
     def ceiling(self, input_tokens: int, output_tokens: int) -> int:
         """The most that a call of this size can cost, in nano-USD: all tokens at the higher rate."""
         input_rate = max(self.input, self.cached or 0.0, self.cache_write or 0.0)
         output_rate = max(self.output, self.reasoning or 0.0)
-        return Price(input_rate, output_rate).cost(Usage(input_tokens, 0, output_tokens, 0))
+        return _nusd(input_tokens * input_rate + output_tokens * output_rate)
 
 
 @dataclass(frozen=True, slots=True)

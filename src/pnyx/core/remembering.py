@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-__all__ = ["remembered"]
+__all__ = ["CHARACTERS", "remembered"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

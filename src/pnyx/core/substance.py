@@ -46,7 +46,7 @@ def is_rubbish(text: str) -> bool:
     """
     if not _SAYING.search(text):
         return True
-    every = [word for word in words(text) if not _DIGIT.search(word)]
+    every = [word for word in words(text) if word.isalpha() or not _DIGIT.search(word)]
     return len(every) >= LOOP_WORDS and len(set(every)) < LOOP_VARIETY * sqrt(len(every))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -14,7 +15,7 @@ from ..config.schema import nearest
 from ..core.models import MOST
 from ..errors import UsageError
 
-__all__ = ["Amount", "Body", "explain", "explain_json", "whole"]
+__all__ = ["Amount", "Body", "explain", "explain_json", "param_of", "whole"]
 
 
 def _whole(value: object) -> object:
@@ -66,8 +67,12 @@ _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") 
     "string_pattern_mismatch": "of the form {pattern}",
     "int_parsing": "a whole number",
     "bool_parsing": "true or false",
+    "float_parsing": "a number",
+    "list_type": "a list",
 }
 """Error type -> what the value must be, where JSON has another name for it than settings."""
+
+_TYPES = frozenset(("str", "int", "float", "bool", "dict", "list", "none"))
 
 _LENGTHS = {"too_short": "at least", "too_long": "at most", "string_too_long": "at most"}
 """Type of a length error -> the bound it names."""
@@ -108,10 +113,23 @@ def explain_json(exc: Exception) -> str:
             return f"not JSON that pnyx can read: a number has more than {most:,} digits"
 
 
+def param_of(error: Any) -> str:
+    """The place of an error as APIs name it, such as `messages[0].role`; empty for the whole body."""
+    name, *rest = _place(error) or [""]
+    return name + "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in rest)
+
+
 def _place(error: Any) -> list[str]:
-    """Return the first two parts of an error's path; deeper ones name the type that was tried."""
+    """Return the first two parts of an error's path, three in a list of objects; others name a type."""
     parts = [str(part)[:40] for part in error["loc"] if part not in ("body", "query", "header", "path")]
-    return parts[:2]
+    names = list(takewhile(lambda part: not _is_type(part), parts))
+    in_list = len(names) > 2 and names[1].isdecimal()
+    return names[: 3 if in_list else 2]
+
+
+def _is_type(part: str) -> bool:
+    """Whether a part of a path is what Pydantic calls one type of a union."""
+    return part in _TYPES or part.startswith(("constrained-", "function-", "list[", "dict[", "nullable["))
 
 
 def _length(error: Any) -> str:

@@ -91,6 +91,7 @@ async def _majority(poll: Poll, panel: Panel, opening: Transcript, reviews: Sequ
     winner = leader(ballots, [debate.first_count.counts])
     decided, counts = representative(ballots, winner), plurality([one.group for one in ballots]).counts
     await panel.tally("plurality", counts, winner, ties=["native plurality", "strength"])
+    detail = debate.detail(ballots, winner)
     return Decision(
         answer=decided.text,
         final_answer=decided.short,
@@ -99,12 +100,12 @@ async def _majority(poll: Poll, panel: Panel, opening: Transcript, reviews: Sequ
         support=debate.support(winner),
         support_rule=POOLED,
         detail={
-            **debate.detail(ballots, winner),
+            **detail,
             "seats": _before_and_after(debate, bool(reviews)),
             "reviews": [one.to_dict() for one in reviews],
             "judged": groups.judged,
         },
-        **decision_fields(counts, winner),
+        **decision_fields(counts, winner, detail["agreed"]["seats"]),
     )
 
 

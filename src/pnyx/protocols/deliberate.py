@@ -91,21 +91,23 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
     if debate.number:
         await panel.tally("plurality", counts, winner, ties=["native plurality", "strength"])
     await panel.enter("complete", debate.number or 1, decided.text, stop=stop, ballots=ballots)
+    detail = debate.detail(ballots, winner)
+    behind = detail["agreed"]["seats"]
     return Decision(
         answer=decided.text,
         final_answer=decided.short,
-        consensus_reached=stop in ("unanimous", "consensus"),
+        consensus_reached=stop in ("unanimous", "consensus") and behind > 0,
         dissent=debate.dissent(ballots, winner),
         rounds=debate.number,
         stop_reason=stop,
         support=debate.support(winner),
         support_rule=POOLED if not_called is None else f"{POOLED}, {STRONGEST_FIRST}",
         detail={
-            **debate.detail(ballots, winner),
+            **detail,
             "judged": groups.judged,
             "not_asked": [seat.label for seat in not_called or ()],
         },
-        **decision_fields(counts, winner),
+        **decision_fields(counts, winner, behind),
     )
 
 

@@ -37,7 +37,8 @@ class Redactor:
         self._any = regex("|".join(map(re.escape, self._secrets)) or "(?!)")
 
     def __call__(self, text: str) -> str:
-        return self._any.sub(MASK, text)
+        # Most texts hold none: to look for each is much faster than the pattern.
+        return self._any.sub(MASK, text) if any(map(text.__contains__, self._secrets)) else text
 
     def redact_json(self, value: Any) -> Any:
         """Return a JSON value with every string in it masked, names of members included."""

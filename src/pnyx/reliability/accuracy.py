@@ -20,6 +20,7 @@ __all__ = [
     "log_odds",
     "mean_options",
     "one_coin",
+    "shrunk",
     "shrunk_accuracies",
 ]
 
@@ -104,20 +105,27 @@ def shrunk_accuracies(questions: Iterable[AnsweredQuestion], models: Sequence[st
     labelled = [q for q in questions if q.gold is not None]
     counts = answer_counts(labelled)
     right = Counter(model for q in labelled for model, answer in q.answers.items() if answer == q.gold)
-    mean = (sum(right[m] for m in models) + 1) / (sum(counts[m] for m in models) + 2)
+    found = shrunk([right[m] for m in models], [counts[m] for m in models])
+    return dict(zip(models, found, strict=True))
+
+
+def shrunk(right: Sequence[float], counts: Sequence[float]) -> list[float]:
+    """Return the shrunk accuracy of each model, from its numbers of right answers and of answers."""
+    mean = (sum(right) + 1) / (sum(counts) + 2)
+    pairs = list(zip(right, counts, strict=True))
     likely = [
-        fsum(_beta_binomial(right[m], counts[m], strength * mean, strength * (1 - mean)) for m in models)
+        fsum(_beta_binomial(r, n, strength * mean, strength * (1 - mean)) for r, n in pairs)
         for strength in STRENGTHS
     ]
     shares = [exp(one - max(likely)) for one in likely]
-    return {
-        m: fsum(
-            share * (right[m] + strength * mean) / (counts[m] + strength)
+    return [
+        fsum(
+            share * (r + strength * mean) / (n + strength)
             for share, strength in zip(shares, STRENGTHS, strict=True)
         )
         / fsum(shares)
-        for m in models
-    }
+        for r, n in pairs
+    ]
 
 
 def one_coin(
@@ -162,7 +170,7 @@ def answer_groups(answers: Mapping[str, str | None], models: Sequence[str]) -> d
     return {answer: tuple(indexes) for answer, indexes in groups.items()}
 
 
-def _beta_binomial(right: int, n: int, a: float, b: float) -> float:
+def _beta_binomial(right: float, n: float, a: float, b: float) -> float:
     """Return the log-likelihood of `right` of `n` for an accuracy with the distribution Beta(a, b)."""
     prior = lgamma(a + b) - lgamma(a) - lgamma(b)
     return prior + lgamma(a + right) + lgamma(b + n - right) - lgamma(a + b + n)

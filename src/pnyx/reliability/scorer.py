@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
 from .accuracy import AnsweredQuestion, Groups, answer_groups
+from .ties import settled
 
 __all__ = ["fit", "fit_category", "fit_votes"]
 
@@ -33,14 +35,14 @@ ALONG = 0.03
 A common factor of all weights changes no choice, only the certainty. Models that err together need a factor
 well below one, and a full penalty for that would distort the proportions of the weights.
 """
-SPREADS: Mapping[float, float] = {1.6: 1.0, 0.8: 2.0, 0.4: 4.0, 0.2: 5.0, 0.1: 4.0, 0.05: 3.0}
+SPREADS: Mapping[float, float] = {1.6: 2.0, 0.8: 4.0, 0.4: 5.0, 0.2: 4.0, 0.1: 2.0, 0.05: 1.0}
 """Standard deviation of the weights of a panel's models, in nats -> how plausible it is without labels."""
 COMMON = 1.0
 """Standard deviation of the mean weight of panels, in nats."""
 NEGLIGIBLE = 12.0
 """A spread that is less likely than another by this many nats does not count."""
 NOTHING, FULL = 0.6, 1.0
-"""A difference of less than `NOTHING` standard errors counts nothing, from `FULL` on it counts in full."""
+"""A category's difference counts nothing below `NOTHING` standard errors, and in full from `FULL` on."""
 
 Case: TypeAlias = tuple[Groups, bool, int]
 """(groups, the right one first if there is one; whether there is one; how often the pattern occurred)"""
@@ -120,9 +122,9 @@ def fit_votes(
     """Return model -> weight, shrunk towards the panel's mean by the spread that the labels support.
 
     mean: the prior mean of the weights, in nats. The result is the average over `SPREADS`, each as likely as
-    its prior and the labels make it. Differences from the mean that are uncertain are left out, so that a
-    few labels do not break ties. A model without answers gets about the mean. The order of the models and
-    of the questions is irrelevant.
+    its prior and the labels make it, without the differences that the labels do not settle (`ties.settled`):
+    they leave `models`, strongest first if it is known, in the listed order. A model without answers gets
+    about the mean. The order of the questions is irrelevant.
     """
     cases, size = _cases(questions, models), len(models)
     ones = [1.0] * size
@@ -139,19 +141,30 @@ def fit_votes(
     shares = [exp(likely - top) for likely, _ in found]
     shares = [share / fsum(shares) for share in shares]
     modes = [posterior.mode for _, posterior in found]
-    centres = [fsum(mode) / size for mode in modes]
-    centre = fsum(share * c for share, c in zip(shares, centres, strict=True))
-    out = {}
-    for i, model in enumerate(models):
-        apart = [mode[i] - c for mode, c in zip(modes, centres, strict=True)]
-        difference = fsum(share * a for share, a in zip(shares, apart, strict=True))
-        square = fsum(
-            share * (_deviation(posterior.covariance, i) + a * a)
-            for share, (_, posterior), a in zip(shares, found, apart, strict=True)
-        )
-        error = sqrt(max(square - difference**2, 0.0))
-        out[model] = round(centre + _certain(difference, error), DIGITS)
-    return out
+    mean_of = [_mean(shares, [mode[i] for mode in modes]) for i in range(size)]
+    covariance = [
+        [
+            _mean(shares, [p.covariance[i][j] + p.mode[i] * p.mode[j] for _, p in found])
+            - mean_of[i] * mean_of[j]
+            for j in range(size)
+        ]
+        for i in range(size)
+    ]
+    votes = settled(mean_of, covariance, _answered(cases, size))
+    return {model: round(vote, DIGITS) for model, vote in zip(models, votes, strict=True)}
+
+
+def _mean(shares: Sequence[float], values: Sequence[float]) -> float:
+    return fsum(share * value for share, value in zip(shares, values, strict=True))
+
+
+def _answered(cases: Sequence[Case], size: int) -> list[int]:
+    """Return the number of labelled answers of each model."""
+    counts = [0] * size
+    for groups, _, n in cases:
+        for i in chain(*groups):
+            counts[i] += n
+    return counts
 
 
 def _certain(difference: float, error: float) -> float:
@@ -159,12 +172,6 @@ def _certain(difference: float, error: float) -> float:
     if not error:
         return difference
     return difference * min(1.0, max(0.0, (abs(difference) / error - NOTHING) / (FULL - NOTHING)))
-
-
-def _deviation(covariance: Matrix, i: int) -> float:
-    """Return the variance of the difference of weight `i` from the mean of all weights."""
-    size = len(covariance)
-    return covariance[i][i] - 2 * fsum(covariance[i]) / size + fsum(map(fsum, covariance)) / size**2
 
 
 def _cases(questions: Iterable[AnsweredQuestion], models: Sequence[str]) -> list[Case]:

@@ -81,6 +81,11 @@ class RunContext:
         return self.spec.quorum
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The references of models that prompts mask, see `Panel.names`."""
+        return self.spec.panel.names
+
+    @cached_property
     def identity(self) -> RunIdentity:
         """What every announcement says of the run."""
         return RunIdentity.of(self.run_id, self.spec)

@@ -33,6 +33,7 @@ from ..core.steps import Ask
 from ..core.text import prompt_name
 from ..errors import Diverged
 from ..store import Database
+from ..store.documents.contents import RunContents
 from ..store.records import runs as store
 
 __all__ = ["CUT_OFF", "CutOff", "Inherited", "Journal", "Outcome", "within"]
@@ -116,6 +117,7 @@ class Journal:
         self.by_name = by_name
         self._payer = payer
         self._inherited = inherited or {}
+        self._contents = RunContents()
         self.seq = 0
         self.created_at = ""
         self.answer: str | None = None
@@ -269,13 +271,16 @@ class Journal:
             # Only now is known which buffered events are unwritten: an earlier unit that was rejected leaves
             # its events to this one. The order in the journal is the order of cause.
             unit.events = [*self._claim(unit), *batch]
-            last = store.append(connection, self.run_id, self.epoch, unit.events, columns, self._payer)
+            last = store.append(
+                connection, self.run_id, self.epoch, unit.events, columns, self._payer, self._contents
+            )
             return (batch, *last)
 
         def committed(result: tuple[tuple[Event, ...], int, str | None] | None) -> None:
             if result is None:
                 return
             batch, self.seq, stop = result
+            self._contents.keep()
             self._buffer = [buffered for buffered in self._buffer if buffered.unit is not unit]
             for event in () if applied else batch:
                 self._apply(event)

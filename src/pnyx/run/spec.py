@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
 from .. import protocols
 from ..core.decision import Given
-from ..core.documents import build
+from ..core.documents import build, to_document
 from ..core.files import File, contents, file_rows
 from ..core.models import MOST, REVISION, Payer, Price, Seat
 from ..core.protocol import Protocol
@@ -304,7 +304,7 @@ class Spec:
         return protocol, replace(brief, options=protocol.resolve_options(options))
 
     def to_json(self) -> dict[str, Any]:
-        document = asdict(replace(self, files=()))
+        document: dict[str, Any] = to_document(replace(self, files=()))
         document["files"] = [_without_content(one) for one in self.files]
         return document
 
@@ -344,7 +344,7 @@ def check_question(question: str) -> None:
 
 
 def _without_content(file: File) -> dict[str, Any]:
-    return {name: value for name, value in asdict(file).items() if name not in ("text", "image")}
+    return {name: value for name, value in to_document(file).items() if name not in ("text", "image")}
 
 
 def _file(document: Mapping[str, Any], what: str, contents: Mapping[str, str] | None) -> File:

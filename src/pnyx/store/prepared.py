@@ -33,7 +33,7 @@ class Prepared:
             compiled = self._statement.compile(dialect=connection.dialect)
             self._compiled[database] = str(compiled), compiled.positiontup or ()
         sql, names = self._compiled[database]
-        values = [tuple(row[name] for name in names) for row in rows]
+        values = [tuple(map(row.__getitem__, names)) for row in rows]
         if database == "sqlite":
             driver = driver_of(connection)
             done = driver.execute(sql, values[0]) if len(values) == 1 else driver.executemany(sql, values)

@@ -51,13 +51,19 @@ LANGUAGES = [
 TABLE = Path(pnyx.core.answers.words.__file__).with_name("calendar.json")
 
 
+def locale_of(code: str) -> Any:
+    """What CLDR has of one locale. Babel mixes names of locales that it has read before into the next."""
+    from babel import Locale, localedata  # only who makes the table needs it
+
+    localedata._cache.clear()
+    return Locale.parse(code)
+
+
 def table() -> dict[str, Any]:
     """Language -> its months (twelve lists of names), weekdays (Monday first), decimal and group marks."""
-    from babel import Locale  # only who makes the table needs it
-
     made = {}
     for language in LANGUAGES:
-        locale = Locale(language)
+        locale = locale_of(language)
         marks = locale.number_symbols["latn"]
         made[language] = {
             "months": [_names(locale.months, n) for n in range(1, 13)],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.answers.words import table
-from pnyx.core.sycophancy import detect
+from pnyx.core.sycophancy import detect, other_languages
 from pnyx.core.sycophancy.detect import find_praise, has_objection, is_refusal
 from pnyx.core.sycophancy.other_languages import is_other
 
@@ -182,3 +184,24 @@ def test_a_language_without_a_table_has_neither_praise_nor_refusal() -> None:
     text = "Erinomainen ehdotus, joka on täysin oikea ja josta olen samaa mieltä."
     assert find_praise(text) is None
     assert not is_refusal("Anteeksi, en voi auttaa siinä.")
+
+
+def _variants(letters: set[str]) -> dict[str, list[str]]:
+    """Letter -> those that a pattern without case takes for it."""
+    every = "".join(map(chr, range(0x110000)))
+    cased = "".join(c for c in every if not c.lower() == c.upper() == c.casefold() == c)
+    return {letter: re.findall(re.escape(letter), cased, re.IGNORECASE) or [letter] for letter in letters}
+
+
+def test_a_refusal_has_a_cue_in_any_case_of_its_letters() -> None:
+    words = {code: refusals["declines"] for code, refusals in table("replies").items()}
+    variants = _variants(set("".join(phrase for phrases in words.values() for phrase in phrases)))
+    for code, phrases in words.items():
+        for phrase in phrases:
+            for n in range(max(len(variants[letter]) for letter in phrase)):
+                text = "".join(variants[letter][n % len(variants[letter])] for letter in phrase)
+                text = text.replace("…", " so ").replace("\u200c", "")
+                assert other_languages._declines(code).search(text), (code, text)
+                folded = other_languages._folded(text)
+                cues = other_languages._cues(folded.isascii())
+                assert code in {one for cue, one in cues if cue in folded}, (code, text)

@@ -100,6 +100,12 @@ def test_too_few_questions_models_splits_or_labels_are_refused() -> None:
             replay(PEERS, **wrong)
 
 
+def test_beside_a_few_labels_the_majority_is_the_one_that_uses_none() -> None:
+    results = [replay(PEERS[:400], splits=2, labels=n) for n in (0, 30)]
+    assert results[0].right[MAJORITY] == results[1].right[MAJORITY]
+    assert results[0].right["log-odds, labels"] != results[1].right["log-odds, labels"]
+
+
 def test_without_labels_the_default_rule_is_the_majority() -> None:
     result = replay(PEERS[:400], splits=2, labels=0)
     assert result.rules == {"equal": 2}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pnyx.config.paths import data_dir
 from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.forked import Process, start
 from tests.support.scripted import Request, ScriptedHost
@@ -192,6 +193,8 @@ def test_ctrl_c_stops_the_evaluation_and_calls_in_flight_finish(skilled: Scripte
 
 def test_a_replay_makes_the_same_report_and_calls_no_model(skilled: ScriptedHost, tmp_path: Path) -> None:
     first = measure("--log", "log.jsonl", "--html", "report.html")
+    (stored,) = (data_dir() / "eval").glob("*/log.jsonl")
+    assert stored.read_text() == Path("log.jsonl").read_text()
     sent = len(skilled.log)
     again = pnyx("eval", "--replay", "log.jsonl", "--json")
     assert again.json == first.json

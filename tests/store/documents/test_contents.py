@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -15,11 +17,20 @@ from sqlalchemy import Connection, func, select
 from pnyx.core.events import CallFinished, CallStarted, Event, UnknownEvent, to_json
 from pnyx.errors import Unreadable
 from pnyx.store import Database
-from pnyx.store.documents.contents import LIST, add_contents, free_contents, pack, read_contents, unpack
+from pnyx.store.documents.contents import (
+    LIST,
+    RunContents,
+    add_contents,
+    free_contents,
+    pack,
+    read_contents,
+    unpack,
+)
 from pnyx.store.documents.packing import (
     LEAST,
     LEAST_BETWEEN_TAGS,
     MARK,
+    Parts,
     Piece,
     compress,
     cut,
@@ -79,13 +90,15 @@ def test_a_short_question_is_a_part_of_each_prompt_and_other_short_texts_are_not
 @given(VALUES)
 def test_a_packed_value_is_read_as_it_was(value: Any) -> None:
     numbers: dict[str, int] = {}
-    found: dict[str, None] = {}
+    found: list[Parts] = []
 
     def number(part: str) -> str | int:
         return numbers.setdefault(part, len(numbers)) if isinstance(part, Piece) else part
 
-    packed = dump(cut(value, found), lambda parts: [number(part) for part in parts.parts])
-    assert numbers.keys() <= found.keys()
+    shortened = cut(value, found)
+    for text in found:
+        text.parts[:] = [number(part) for part in text.parts]
+    packed = dump(shortened)
     texts = {number: text for text, number in numbers.items()}
     again, _ = load(packed, "it")
     assert json.dumps(replaced(again, texts, "it")) == json.dumps(value)
@@ -183,6 +196,45 @@ async def test_prompts_that_begin_alike_take_little_more_than_their_texts(databa
     last = (await database.read(lambda c: store.log(c, "one", after=398)))[0]
     assert isinstance(last, CallStarted)
     assert last.prompt == shown + "Your task.\n"
+
+
+async def test_texts_of_a_write_that_was_rolled_back_are_stored_again(database: Database) -> None:
+    used, name = RunContents(), sha256(LONG.strip().encode()).digest()
+    write = partial(store.append, run_id="one", epoch=1, used=used)
+
+    def fail(connection: Connection) -> None:
+        write(connection, batch=[started(LONG)])
+        assert used.number(name) is not None
+        raise LookupError
+
+    for batch in ([], [started(LONG)], [started(LONG, LONG)]):
+        with pytest.raises(LookupError):
+            await database.write(fail)
+        await database.write(partial(write, batch=batch))
+        used.keep()
+        assert (used.number(name) is None) == (not batch)
+    read = await database.read(lambda c: store.log(c, "one"))
+    assert [to_json(event)["prompt"] for event in read] == [LONG, LONG]
+    assert await database.read(lambda c: c.execute(select(func.count()).select_from(contents)).scalar()) == 1
+
+
+async def test_writes_of_one_transaction_know_the_texts_of_each_other(database: Database) -> None:
+    used, other = RunContents(), RunContents()
+    works = [
+        partial(store.append, run_id=run, epoch=1, batch=[started(f"{LONG}{n}")], used=known)
+        for n in range(3)
+        for run, known in (("one", used), ("two", other))
+    ]
+    await asyncio.gather(*(database.write(work) for work in works))
+    for known in (used, other):
+        known.keep()
+        names = [sha256(f"{LONG}{n}".encode()).digest() for n in range(3)]
+        assert all(known.number(name) is not None for name in names)
+    for run in ("one", "two"):
+        read = await database.read(partial(store.log, run_id=run))
+        assert [to_json(event)["prompt"] for event in read] == [f"{LONG}{n}" for n in range(3)]
+    uses = await database.read(lambda c: c.execute(select(content_uses)).all())
+    assert len(uses) == 6
 
 
 async def test_a_large_question_is_stored_once(database: Database) -> None:

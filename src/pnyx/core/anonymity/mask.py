@@ -98,7 +98,7 @@ def mask(text: str, models: tuple[str, ...], *, trusted: str = "") -> str:
 def _may_hold_name(text: str, models: tuple[str, ...]) -> bool:
     """Whether `text` may contain a name, with any spacing."""
     squeezed = "".join(text.split()).translate(_DASHES).casefold()
-    return any(stem in squeezed for stem in _stems(models))
+    return any(map(squeezed.__contains__, _stems(models)))
 
 
 def _row(names: re.Pattern[str], text: str, found: re.Match[str]) -> list[re.Match[str]]:

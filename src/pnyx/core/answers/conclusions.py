@@ -136,7 +136,8 @@ _SO = (
 _CONCLUDES = regex(rf"{_SO}+", re.IGNORECASE)
 _ANSWER_IS = regex(
     rf"(?P<before>(?:.*?[,;:-]\s+)?)(?P<turn>(?:but|yet|however,)\s+)?{_SO}*(?:(?:the|my|our)\s+)?"
-    r"(?:(?:(?:final|correct|best|right|short)\s+)*(?:answer|ans)|(?:correct|best|right)\s+(?:option|choice))"
+    r"(?:(?:(?:final|correct|best|right|short)\s+)*(?:answer|ans)|(?:correct|best|right)\s+(?:option|choice)"
+    r"|(?:printed\s+)?output|return(?:ed)?\s+value|solution\s+set|(?:final\s+)?result)"
     r"(?:\s+(?:to|for|of)\s[^:=,]{1,100})?[*_]*"
     r"(?:\s+(?:is|are|would be|should be|must be|has to be)\b(?:\s*:|\s+that\b)?|\s*(?:[:=→]|->)|\s+-\s)"
     r"[*_]*\s*(?P<value>\S.*)",
@@ -152,6 +153,11 @@ _CHOSEN = tuple(
         r"(?P<value>.{1,60}?)\s+is\s+(?:the|my|our)\s+(?:final\s+)?answer[.!]?",
     )
 )
+_PRINTS = regex(
+    rf"(?P<before>)(?P<turn>){_SO}*(?:(?:the|this|that)\s+)?(?:program|code|script|snippet|function|it)\s+(?:will\s+)?"
+    r"(?:print|output|return|display)s?:?\s+(?P<value>\S.*)",
+    re.IGNORECASE,
+)
 _SUPPOSED = regex(
     r"\W*(?:if|suppose|supposing|when|unless|whether|according|(?:as |for )?participant|some|others?|many)\b"
     r"|.*\b(?:say|says|said|claim\w*|think|thinks|argue\w*|wrote|writes|suggest\w*|believes?)"
@@ -163,19 +169,23 @@ _SOMEONES = regex(
 )
 
 
+_NAMING = (_ANSWER_IS, _PRINTS)
+"""Forms after which a few words are an answer too."""
+
+
 def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
     """The value of a sentence that states the answer; empty if it only supposes or reports one."""
     if inner := boxed_value(sentence):
         return value_of(inner)
     sentence = sentence.lstrip(" #*_|>-•" + SIGNS)
-    for form in (_ANSWER_IS, *_CHOSEN):
+    for form in (_ANSWER_IS, _PRINTS, *_CHOSEN):
         match = form.fullmatch(sentence)
         if match is None or _SOMEONES.search(match["value"]):
             continue
         if not match["turn"] and _SUPPOSED.match(match["before"]):
             continue
         value = value_of(match["value"])
-        if is_plausible(value) or (form is _ANSWER_IS and is_credible(value)):
+        if is_plausible(value) or (form in _NAMING and is_credible(value)):
             return value
     return ""
 

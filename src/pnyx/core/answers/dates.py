@@ -61,7 +61,8 @@ def _before_christ(text: str) -> str | None:
 def _numeric(parts: dict[str, str | None], day_first: bool) -> str | None:
     year, one, two = parts.get("y"), parts.get("one"), parts.get("two")
     if one and two:
-        if day_first:
+        if day_first or parts.get("gap") == ".":
+            # Nobody who writes points between them writes the month first.
             ordered = _calendar(year, int(two), one)
             if ordered:
                 return ordered

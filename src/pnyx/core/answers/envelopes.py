@@ -23,7 +23,8 @@ _FENCED = regex(
 )
 _FIELD = regex(r"[\"'”]\s*:")
 _TAG = regex(
-    r"<(?P<tag>(?:final[_-]?)?(?:answer|result|solution|output|response))>(?P<value>.{0,2000}?)</(?P=tag)>",
+    r"[<\[](?P<tag>(?:final[_-]?)?(?:answer|result|solution|output|response)|final)[>\]]"
+    r"(?P<value>.{0,2000}?)[<\[]/(?P=tag)[>\]]",
     re.IGNORECASE | re.DOTALL,
 )
 _HASHED = regex(r"\s*####(?!#)\s*(?P<value>\S.*)")
@@ -56,7 +57,7 @@ def object_answer(text: str) -> str | None:
 
 def tagged(text: str) -> tuple[int, str] | None:
     """The content of the last tag such as `<answer>7</answer>`, and where the tag ends."""
-    found = _last(_TAG, text) if "</" in text else None
+    found = _last(_TAG, text) if "</" in text or "[/" in text else None
     return (found.end(), found["value"].strip()) if found else None
 
 

@@ -9,11 +9,16 @@ from fractions import Fraction
 
 from ..regex import regex
 from .dates import read_weekday
-from .folding import fold_words, items_of, same_name, strip_edges
+from .entities import is_symbol, same_thing
+from .envelopes import whole_object_answer
+from .folding import fold_words, is_formula, items_of, same_name, strip_edges
 from .hints import NO_HINTS, Hints, hints_of
-from .labels import find_label
+from .identifiers import read_identifier
+from .labels import find_label, labels_in, without_ending
+from .literals import unfenced
 from .maths import estimate, same_value
 from .maths.nodes import Apply, Based, Bindings, Number
+from .names import read_roman, same_spelling
 from .ordinals import read_ordinal
 from .ranges import read_range, read_ratio
 from .reading import MAX_CHARS, Answer, mathematical, normalise, read
@@ -46,7 +51,7 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         return True
     hints = hints_of(question)
     one, two = _without_label(a), _without_label(b)
-    if _same(read(one, hints), read(two, hints), hints):
+    if _same(read(_without_hedge(one), hints), read(_without_hedge(two), hints), hints):
         return True
     mine, theirs = (stated(one, question), stated(two, question)) if question else (None, None)
     return bool(mine or theirs) and _same(read(mine or one, hints), read(theirs or two, hints), hints)
@@ -54,16 +59,49 @@ def same(a: str, b: str, question: str | None = None) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _without_label(value: str) -> str:
-    """The value behind a label such as `Answer:` or `The answer is`."""
-    label = find_label(value) if len(value) <= MAX_CHARS and value[:1].isalpha() else None
-    return (label and label.rest.strip()) or value
+    """The value behind a label such as `Answer:` or `The answer is`, or a hedge, or in a JSON object."""
+    if len(value) > MAX_CHARS:
+        return value
+    if value[:1] == "{":
+        return whole_object_answer(value) or value
+    if not value[:1].isalpha():
+        return value
+    if (label := find_label(value)) and label.rest.strip():
+        return without_ending(label.rest.strip(), label.languages)
+    if label := next(labels_in(value), None):
+        rest = without_ending(label.rest.strip(), label.languages)
+        lead = value.removesuffix(label.rest)
+        if len(lead.split()) <= 4 and read(rest).kind not in ("text", "truth"):
+            return rest
+    return value
+
+
+@functools.lru_cache(maxsize=4096)
+def _without_hedge(value: str) -> str:
+    """`value` without words that say only how sure it is, and without a remark in brackets."""
+    if not value[:1].isalnum() or len(value) > MAX_CHARS:
+        return value
+    return _ASIDE.sub("", _HEDGE.sub("", value, count=1)) or value
+
+
+_ASIDE = regex(
+    r"\s+\((?:approx(?:imately|\.)?|about|rounded[^()]*|exact(?:ly)?"
+    r"|(?:the|which|i\.e\.|since|because|as) [^()]{2,80})\)$",
+    2,
+)
+_HEDGE = regex(
+    r"(?:i (?:think|believe|guess|would say)(?: that)? |(?:it|that)(?: is|['’]s| was) (?!not\b|no\b|n['’]t\b)"
+    r"|(?:most )?(?:probably|likely) )+(?=\S)",
+    2,
+)
+"""Words before an answer that say only how sure it is."""
 
 
 def _same(one: Answer, two: Answer, hints: Hints) -> bool:
     return (
         _same_kind(one, two, hints)
         or (hints.ratio and _same_ratio(one, two))
-        or (hints.ordered and _same_sequence(one, two))
+        or ((hints.ordered or _is_spaced(one) or _is_spaced(two)) and _same_sequence(one, two))
     )
 
 
@@ -77,6 +115,12 @@ def _same_sequence(one: Answer, two: Answer) -> bool:
     )
 
 
+def _is_spaced(answer: Answer) -> bool:
+    """Whether the answer is numbers with spaces between them: `2 3 5`."""
+    return bool(_SPACED.fullmatch(answer.written))
+
+
+_SPACED = regex(r"-?\d{1,2}(?: -?\d{1,2}){2,40}")
 _NUMBERS = regex(r"(?<=\d) (?=[+-]?\d{1,2}(?!\d))")
 """The space between two numbers, where it does not stand between the thousands of one."""
 _IN_ORDER = regex(r"[<>→]|->|\bthen\b|\d[.)] |\d \d")
@@ -95,6 +139,14 @@ def _same_range(one: Answer, two: Answer) -> bool:
 def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if one.name and two.name and one.name != two.name:
         return _same_equation(one, two)
+    if hints.verbatim and not (one.code and two.code):
+        return _same_print(one, two)
+    if (identifier := read_identifier(one.written)) and identifier == read_identifier(two.written):
+        return True
+    if _are_symbols(one, two, hints):
+        return one.written == two.written
+    if one.written[:1].isalpha() and same_thing(one.written, two.written, hints.topics):
+        return True
     if one.bound and two.bound:
         return one.bound[0] == two.bound[0] and one.bound[1].matches(two.bound[1])
     if one.code or two.code:
@@ -107,6 +159,8 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return one.text == two.text or (hints.truth and _TRUTHS[one.text] == _TRUTHS[two.text])
     if (one.maths is not None or one.quantity) and (two.maths is not None or two.quantity):
         return _same_maths(one, two, hints)
+    if _is_roman(one, two, hints) or _is_roman(two, one, hints):
+        return True
     if hints.printed and _differ_in_case(one, two):
         return False
     if _bare(one) == _bare(two) or _label_matches(one, two) or _label_matches(two, one):
@@ -117,8 +171,49 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if _names_options(one, two, hints) or _names_options(two, one, hints):
         return True
     return one.kind == two.kind == "text" and (
-        same_name(one.written, two.written) or _same_items(one, two, hints) or _same_range(one, two)
+        same_name(one.written, two.written)
+        or _same_items(one, two, hints)
+        or _same_range(one, two)
+        or same_spelling(one.written, two.written, person="person" in hints.topics)
     )
+
+
+def _same_print(one: Answer, two: Answer) -> bool:
+    """Whether two texts are the same output: but for marks around them, spaces at the ends of lines count.
+
+    A string literal is its content, and a number in quotes is another output than the number.
+    """
+    literal, other = (one, two) if one.code else (two, one)
+    if literal.code and literal.code.kind == "string":
+        if other.quantity or other.text in ("true", "false", "none"):
+            return False
+        return literal.code.same_text(_printed(other))
+    return _printed(one) == _printed(two)
+
+
+@functools.lru_cache(maxsize=1024)
+def _print_lines(text: str) -> str:
+    text = unfenced(text.strip()) or text
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def _printed(answer: Answer) -> str:
+    return _print_lines(answer.exact)
+
+
+def _is_roman(one: Answer, two: Answer, hints: Hints) -> bool:
+    """Whether `one` is the Roman numeral of the number `two`."""
+    if two.quantity is None or two.quantity.unit is not NONE or one.kind != "text" or hints.printed:
+        return False
+    return read_roman(one.written) == two.quantity.value
+
+
+def _are_symbols(one: Answer, two: Answer, hints: Hints) -> bool:
+    """Whether one is the symbol of an element and the other too, or a formula, so that case counts."""
+    if "element" not in hints.topics:
+        return False
+    symbols = [is_symbol(answer.written) for answer in (one, two)]
+    return any(symbols) and all(is_symbol(a.written) or is_formula(a.written) for a in (one, two))
 
 
 def _differ_in_case(one: Answer, two: Answer) -> bool:
@@ -158,7 +253,9 @@ def _same_code(one: Answer, two: Answer, hints: Hints) -> bool:
         if other.quantity or other.maths is not None:
             return literal.maths is not None and _same_maths(literal, other, hints)
         return literal.code.text == "none" and literal.text == other.text
-    # The number 1 is not the string "1".
+    # The number 1 is not the string "1", but where no program is asked about, quotation marks say nothing.
+    if literal.code.kind == "string" and hints.truth and other.quantity and not other.code:
+        return _same(read(literal.code.text), other, NO_HINTS)
     if literal.code.kind == "string" and (other.quantity or other.text in ("true", "false", "none")):
         return False
     return literal.code.same_text(other.written) or literal.code.same_text(other.exact)

@@ -14,10 +14,12 @@ from ..markup.quoting import Line, lines
 from ..markup.reasoning import split
 from ..regex import regex
 from ..remembering import remembered
+from .asked import answer_to, block_answer
 from .calls import short_calls
 from .conclusions import closing_value, stated_value, statement, tail
 from .envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
 from .equivalence import normalise, read, same
+from .hints import hints_of
 from .labels import Label, find_label, flatten, is_denied
 from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, is_missing, value_of
 from .words import table
@@ -34,8 +36,9 @@ def final_answer(text: str, question: str | None = None, choices: Sequence[str] 
     In this order: the answer of a reply that is one JSON object; the last label of a final answer (`Final
     answer:` in the languages of `words/answers.json`), tag (`<answer>7</answer>`) or line `#### 7`; the
     last JSON object with an answer; an answer stated in the concluding lines; the last \\boxed{}; a
-    concluding line that is only a value; the last other label (`Answer:`, `Result:`). Quotations and
-    thinking aloud are ignored. question: what `text` answers; its language decides for a text that shows
+    concluding line that is only a value; the last other label (`Answer:`, `Result:`); what the last sentence
+    says of what `question` asks; the content of a reply that is one code block. Quotations and thinking
+    aloud are ignored. question: what `text` answers; its language decides for a text that shows
     none. choices: the texts of the options, in order; an answer that is an option's text or letter is
     returned as the letter (A for the first). An answer such as `N/A` is None. The answer of a reply that
     ends on calls of tools is these, see `calls`.
@@ -153,6 +156,8 @@ class _Reading:
             partial(closing_value, concluding, is_plausible, self.languages, alone),
             lambda: (self.labelled(is_plausible, final=False) or (0, ""))[1],
             partial(self._opening, is_plausible),
+            partial(self._of_question, concluding),
+            partial(self._block),
         )
         return next(filter(None, (step() for step in steps)), "")
 
@@ -177,6 +182,20 @@ class _Reading:
         line = self.author_lines[0].strip() if len(self.author_lines) > 1 else ""
         value = value_of(line, ()) if len(line) <= _OPENING and not _BULLET.match(line) else ""
         return value if value and is_definite(value) and is_plausible(value) else ""
+
+    def _of_question(self, concluding: Sequence[str]) -> str:
+        """What the last sentence states of what the question asks."""
+        if not self.question:
+            return ""
+        languages = ENGLISH if self.english else self.languages
+        return answer_to(self.question, concluding, lambda value: is_credible(value, languages), self.english)
+
+    def _block(self) -> str:
+        """The content of a reply that is nothing but a code block, if it is short or asked for as printed."""
+        content = block_answer(self.text)
+        if "\n" in content or content.startswith("{"):
+            return content if hints_of(self.question).verbatim else ""
+        return as_literal(content)
 
     def _boxed(self) -> str:
         return value_of(boxed_value("\n".join(self.author_lines)), ())

@@ -10,10 +10,18 @@ from ..markup.notation import plain
 from ..regex import regex
 from .words import table
 
-__all__ = ["fold_words", "is_formula", "items_of", "same_name", "strip_edges", "without_accents"]
+__all__ = [
+    "fold_words",
+    "is_formula",
+    "items_of",
+    "same_name",
+    "strip_edges",
+    "without_accents",
+    "without_title",
+]
 
 _EDGES = regex(
-    r"""^[\s"'.,;:!?\u00a1\u00bf\u060c\u061b\u061f\u06d4\u0964\u3001]+(?<![.,](?=\d))"""
+    r"""^(?![.:!#]+[^\W\d])[\s"'.,;:!?\u00a1\u00bf\u060c\u061b\u061f\u06d4\u0964\u3001]+(?<![.:!#](?=[^\W\d]))(?<![.,](?=\d))"""
     r"""|(?:[\s"'.,;:?\u060c\u061b\u061f\u06d4\u0964\u3001]|(?<![\d)])(?<!\b[a-z])!)+$"""
 )
 """Marks around an answer; the ! of a factorial is none, and neither is the point of .5."""
@@ -94,6 +102,13 @@ _TITLE = regex(
     r"^(?:(?:Dr|Prof|Professor|Sir|Dame|Mr|Mrs|Ms|Miss|Madame|Mme|Monsieur|President|Herr|Frau|Señora?|Rev|King"
     r"|Queen|Pope|Emperor)\.? )+"
 )
+
+
+def without_title(text: str) -> str:
+    """A name without the title of a person before it: `Lincoln` of `President Lincoln`."""
+    return _TITLE.sub("", text) or text
+
+
 _SEPARATOR = regex(
     r"\s*(?:[,;、，،]|\s(?:and|und|et|y|e|и|och|en|dan|ve|और|و)(?=\s)|\s&\s)+\s*|\s*(?:和|と|및)\s*"
 )
@@ -123,7 +138,7 @@ _REWRITES = tuple(
         ("<=", "≤"),
         (">=", "≥"),
         ("!=", "≠"),
-        (r"\s*([+×/^=<>≤≥≠≈±|→∩∪⊂⊆⊃∈∉⇒⇔∖∧∨])\s*", r"\1"),
+        (r"\s*([+×/^=<>≤≥≠≈≡±|→∩∪⊂⊆⊃∈∉⇒⇔∖∧∨])\s*", r"\1"),
         (r"(?<=\d)\s*:\s*(?=\d)", ":"),
         (r"\bpi\b|(?<=\d)pi\b", "π"),
         (r"(?<=\d)[\s×]*(?=π)", ""),

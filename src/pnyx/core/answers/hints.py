@@ -28,7 +28,9 @@ class Hints:
     identifier or a version, where leading and trailing zeros count. options: its options in order, their
     letters first: `("A", "Paris")`. unit: the unit of measure that it asks for. ratio: it asks for a ratio,
     so that `3:2` equals `6:4`. day_first: its language writes the day before the month: `03/05/2024`.
-    printed: it asks what code prints, so that case counts.
+    printed: it asks what code prints, so that case counts. verbatim: it asks for exactly what is printed.
+    topics: what it is about, of `words/topics.json`, so that codes and symbols name things, and the last name
+    of a person does.
     """
 
     language: str = ""
@@ -43,6 +45,8 @@ class Hints:
     ratio: bool = False
     day_first: bool = False
     printed: bool = False
+    verbatim: bool = False
+    topics: frozenset[str] = frozenset()
 
 
 NO_HINTS = Hints()
@@ -62,12 +66,14 @@ def hints_of(question: str | None) -> Hints:
         ordered=bool(_ORDERED.search(text)),
         truth=not _PROGRAM.search(text),
         bases=_bases(text),
-        exact=bool(_EXACT.search(text)) and not _PROGRAM.search(text),
+        exact=_asks_for_code(text),
         options=_options(text),
         unit=question_unit(text) or NONE,
         ratio=bool(_RATIO.search(text)),
         day_first=language in table("dates")["day_first"],
         printed=bool(_PRINTED.search(text)),
+        verbatim=bool(_VERBATIM.search(text)) and not _COUNTED.search(text),
+        topics=_topics(text, language),
     )
 
 
@@ -79,19 +85,59 @@ def _decimal(text: str, language: str) -> str:
     return decimal_marks().get(language, "")
 
 
+_TOPIC_WORD = regex(r"[^\W\d_][^\s\d!-&(-/:-@\[-`{-~،؟।]*")
+_UNSPACED = ("zh", "ja", "th", "ko")
+"""Languages whose words may be joined to others."""
+
+
+def _topics(text: str, language: str) -> frozenset[str]:
+    """What a question is about, by words of its language, or English ones if that is not known."""
+    language = language or "en"
+    words = f" {' '.join(_TOPIC_WORD.findall(text.casefold()))} "
+    return frozenset(
+        topic
+        for topic, terms in table("topics").items()
+        if any(
+            term in words if language in _UNSPACED else f" {term} " in words
+            for term in terms.get(language, ())
+        )
+    )
+
+
 _DECIMALS = regex(r"(?<![\d.,])\d+[.,](?:\d{1,2}|\d{4,})(?![\d.,]*\d)")
 _RATIO = regex(
     r"\b(?:ratio|verhältnis|rapport|razón|proporção|rapporto|odds|proportion)\b|比例|比", re.IGNORECASE
 )
 _PROGRAM = regex(
-    r"\b(?:function|program|this code|provided code|snippet|expression|prints?|printed|output|Python)\b"
+    r"\w\([^()\n]{0,80}\)[^.?!\n]{0,20}\b(?:returns?|evaluates?|outputs?|gives?|yields?|shows?)\b"
+    r"|\breturn value\b|\b(?:function|program"
+    r"|this code|provided code|snippet|expression|prints?|printed|output|Python)\b"
 )
 
 
 _PRINTED = regex(
+    r"\bname of (?:the|this|a) (?:[^\W\d]+ )?(?:class|function|method|variable|module|package"
+    r"|attribute|keyword)\b|"
     r"```|\b(?:prints?|printed|printf|println|stdout|console\.log"
     r"|output of (?:this|the)(?: [^\W\d]+)? (?:code|program|script|snippet|function|command))\b"
 )
+_VERBATIM = regex(
+    r"\bwhat (?:exactly )?(?:does|do|will|would|is|gets?|exactly) (?:[^.?!]{0,60} )?(?:prints?|printed"
+    r"|output)\b"
+    r"|\b(?:exact|precise|verbatim|standard|console) output\b|\bstdout\b"
+    r"|\boutput of (?:this|the)(?: [^\W\d]+){0,2} (?:code|program|script|snippet|command)\b",
+    2,
+)
+_COUNTED = regex(r"\bhow (?:many|much|often|long)\b|\bnumber of\b", 2)
+
+
+def _asks_for_code(text: str) -> bool:
+    """Whether the answer is a code or a version, in which zeros count. A number of codes is none."""
+    if _COUNTED.search(text) or not (found := _EXACT.search(text)):
+        return False
+    return found[0].casefold() in ("version", "release") or not _PROGRAM.search(text)
+
+
 _PERCENT = regex(
     r"\b(?:what|which|how many|in|as a|the|find|by what) (?:[^\W\d]+ ){0,2}?(?:percent|percentage)\b"
     r"|\bpercentage (?:of|change|increase|decrease)\b|\bper cent\b"

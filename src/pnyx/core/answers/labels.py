@@ -42,7 +42,7 @@ _GAP = regex(r"[\s,;:，、،؛*_]*")
 _REMARK = regex(r"\s*\([^()]{0,80}\)")
 _SEPARATOR = regex(
     r"[\s*_`】〕］」』\])\"']*(?:[:|→⇒]|=(?!=)|->|-+\s)[\s|]*"
-    r"(?:[*_]+(?=\s|$)|\*+(?=[^*]*$)|_+(?=[^_]*$)|`(?=[^`]*$))?[\s|]*"
+    r"(?:[*_]+(?=\s|$)|\*+(?!\.\w)(?=[^*]*$)|_+(?=[^_]*$)|`(?=[^`]*$))?[\s|]*"
 )
 """Marks behind it close the label's own emphasis, unless they open that of the value."""
 _CLOSED = regex(r"\s*[*_`】〕］」』]+[\s*_`】〕］」』]*")

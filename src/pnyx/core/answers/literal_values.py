@@ -90,12 +90,13 @@ class _Reader:
         opens = self.text[self.at]
         self.at += 1
         items, pairs = list[str](), 0
+        held = dict[str, str]()
         closed = self.take(_BRACKETS[opens])
         comma = False
         while not closed:
             item = self.value(depth + 1)
             if opens == "{" and self.take(":"):
-                item, pairs = f"{item}:{self.value(depth + 1)}", pairs + 1
+                held[item], pairs = self.value(depth + 1), pairs + 1
             items.append(item)
             comma = self.take(",")
             closed = self.take(_BRACKETS[opens])
@@ -110,7 +111,8 @@ class _Reader:
         if pairs not in (0, len(items)):
             raise NotLiteralError
         if pairs or not items:
-            return f"{{{','.join(sorted(items))}}}:"
+            # Of two values for one key, the last one counts.
+            return f"{{{','.join(sorted(f'{key}:{value}' for key, value in held.items()))}}}:"
         return f"{{{','.join(sorted(set(items)))}}}"
 
     def _string(self, prefix: str, start: int) -> str:

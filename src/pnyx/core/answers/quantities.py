@@ -130,9 +130,12 @@ _CAPITAL_SCALE = regex(r"(?:\s?(MM?)|(G))(?=$|\s)")
 """Capitals only: `5m` is five metres, and `5M` five million."""
 _PERCENT = regex(
     r"\s*(?:%|per\s?cent\b|pct\b\.?|prozent\b|pour\s?cent\b|por\s?(?:ciento|cento)\b|per\s?cento\b"
-    r"|procent\b|процент\w*|パーセント|퍼센트|प्रतिशत|(‰|per\s?mille\b))(?!\s*points?\b)",
+    r"|procent\w*|процент\w*|відсот\w*|パーセント|퍼센트|프로|प्रतिशत|درصد|فیصد|بالمئة|بالمائة"
+    r"|في المئة|في المائة|শতাংশ|phần trăm|persen\b|เปอร์เซ็นต์|(‰|per\s?mille\b))(?!\s*points?\b)",
     re.IGNORECASE,
 )
+_PERCENT_BEFORE = regex(r"(?:%|yüzde\b|百分之|ร้อยละ)\s*(?=\S)", re.IGNORECASE)
+"""The sign before its number, as in Turkish and Chinese."""
 _WAY = regex(
     r"\b(?:(?P<more>more|later|after|profit|gain|surplus)|less|fewer|earlier|before|ago|loss|debt|deficit)\b",
     re.IGNORECASE,
@@ -163,6 +166,10 @@ def read_quantity(text: str, decimal: str = "") -> Quantity | None:
     text: in plain notation (see `notation.plain`), at most a few hundred characters. `5 ft 3 in` is 63 in.
     decimal: the decimal mark, `.` or `,`; without it, a comma is one unless three digits are behind it.
     """
+    if height := _FEET.fullmatch(text):
+        text = f"{height[1]} ft {height[2]} in"
+    if before := _PERCENT_BEFORE.match(text):
+        text = f"{text[before.end() :]}%"
     if decimal == ",":
         # Where the decimal mark is a comma, a billion is a million millions.
         text = _LONG_SCALE.sub("trillion", text)
@@ -171,6 +178,7 @@ def read_quantity(text: str, decimal: str = "") -> Quantity | None:
     return _single(text) or _compound(text)
 
 
+_FEET = regex(r"(\d{1,2})\s?['′’]\s?(\d{1,2}(?:\.\d+)?)(?:\s?(?:[\"″”]|''))?")
 _LONG_SCALE = regex(r"\b(?:billion|billón|billones)\b", re.IGNORECASE)
 _COMMA_NUMBER = regex(r"(?<![\d.,])(\d{1,3}(?:[ .']\d{3})+|\d*),(\d+)(?![\d.,]\d|\d)")
 _GROUPED_BY_POINTS = regex(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.,]\d|\d)")

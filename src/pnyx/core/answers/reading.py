@@ -97,6 +97,17 @@ def read(value: str, hints: Hints = NO_HINTS) -> Answer:
     )
 
 
+_THIN = regex(r"(?<=\d),\\!\s?(?=\d{3})")
+"""LaTeX's narrow comma between thousands, with a space that it takes no notice of."""
+_ITEM = regex(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+(\S.*?)\s*")
+
+
+def _without_bullets(value: str) -> str:
+    """The items of a list, each on a line with a mark, on one line: `red, green`."""
+    items = [_ITEM.fullmatch(line) for line in value.splitlines() if line.strip()]
+    return ", ".join(item[1] for item in items if item) if len(items) > 1 and all(items) else value
+
+
 @dataclass(frozen=True, slots=True)
 class _Notation:
     """The hints that matter for reading."""
@@ -112,7 +123,8 @@ class _Notation:
 def _read(value: str, notation: _Notation) -> Answer:
     if (calls := short_calls(value)) is not None:
         return Answer("text", calls, code=Code("calls", calls, calls), written=calls, exact=value)
-    written = " ".join(value.split())
+    value = _without_bullets(value) if "\n" in value else value
+    written = _THIN.sub(",", " ".join(value.split()))
     body = _unwrapped(written)
     # Spaces and scripts of digits count inside quotation marks.
     code = _literal(body if body != written else value.strip(), notation)
@@ -267,7 +279,8 @@ def _definite(text: str, notation: _Notation) -> Answer | None:
 _MINUS = regex(rf"^(?:minus|negative)\s+(?=[$€£¥₹]?\.?\d|(?:{'|'.join(ENGLISH)})\b)", 2)
 _ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", 2)
 _PERCENT = regex(
-    r"%|\bper\s?cent\b|\bpct\b|prozent|pour\s?cent|por\s?cien?to|per\s?cento|procent|процент|パーセント|퍼센트|प्रतिशत",
+    r"%|\bper\s?cent\b|\bpct\b|prozent|pour\s?cent|por\s?cien?to|per\s?cento|procent|процент|відсот|パーセント|퍼센트|प्रतिशत"
+    r"|درصد|فیصد|بالم[ئا]|في الم[ئا]|শতাংশ|phần trăm|persen|เปอร์เซ็นต์|yüzde|百分之|ร้อยละ",
     2,
 )
 

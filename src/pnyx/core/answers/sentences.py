@@ -11,7 +11,7 @@ from ..language import language_of
 from ..regex import regex
 from .words import table
 
-__all__ = ["stated"]
+__all__ = ["repeats", "stated"]
 
 MAX_CHARS = 200
 MAX_WORDS = 6
@@ -32,10 +32,68 @@ def stated(text: str, question: str) -> str | None:
     """
     if not 0 < len(text) <= MAX_CHARS:
         return None
-    text = " ".join(text.split()).strip(_EDGES)
+    text = " ".join(text.split()).rstrip(_EDGES)
     first, space, rest = text.partition(" ")
     text = table("copulas")["joined"].get(first.casefold(), first) + space + rest
-    return _between(text, question) or _unspaced(text, question) or _at_the_end(text, question)
+    return (
+        _affirmed(text, question)
+        or _between(text, question)
+        or _unspaced(text, question)
+        or _at_the_end(text, question)
+        or _named(text, question)
+    )
+
+
+_POLAR = regex(r"(?:is|are|was|were|am|do|does|did|can|could|will|would|has|have|had|should|must|may)\b", 2)
+_EITHER = regex(r"\bor\b", 2)
+_NOT = regex(r"\b(?:not|never|cannot)\b|n['’]t\b", 2)
+_CLAUSE = regex(r"(?<=[.!?,])\s+")
+
+
+def _affirmed(text: str, question: str) -> str | None:
+    """Yes or no, if a sentence repeats an English question or denies it: `It is not possible.`"""
+    asked = _CLAUSE.split(question.strip())[-1]
+    if not _POLAR.match(asked) or _EITHER.search(asked) or _NOT.search(asked):
+        return None
+    denials = len(_NOT.findall(text))
+    plain = _NOT.sub(" ", text)
+    words = _WORD.findall(plain)
+    verbs = [word for word in words if _POLAR.fullmatch(word)]
+    known = [word for word in words if word not in verbs]
+    if len(words) < 3 or denials > 1 or not verbs or not all(_is_known(word, asked) for word in known):
+        return None
+    return "No" if denials else "Yes"
+
+
+_APPOSITION = regex(r"(?P<name>[^,(]+?)(?:,\s+|\s*\()(?P<rest>[^,()]+)\)?")
+_KIND_OF = regex(
+    r"(?:[Tt]he )?(?:[Cc]ity|[Tt]own|[Ss]tate|country|planet|village|island|continent) of (?=[^\W\d_a-z])"
+)
+_SEVERAL = regex(r"[,;()/&]|\b(?:and|or|und|oder|et|ou|y|e|o|и|или)\b", 2)
+
+
+def _named(text: str, question: str) -> str | None:
+    """A name without what the question has too: `Paris` of `Paris, France`, `Nile` of `the Nile River`."""
+    text = _KIND_OF.sub("", text)
+    if (parts := _APPOSITION.fullmatch(text)) and _are_known(list(_WORD.finditer(parts["rest"])), question):
+        text = parts["name"]
+    words = list(_WORD.finditer(text))
+    if not 0 < len(words) <= MAX_WORDS or not text[0].isalpha() or _SEVERAL.search(text):
+        return None
+    while len(words) > 1 and _is_left_out(words[0][0], question):
+        words = words[1:]
+    while len(words) > 1 and _is_left_out(words[-1][0], question):
+        words = words[:-1]
+    if _is_known(words[0][0], question) or not all(_CAPITAL.match(w[0]) for w in (words[0], words[-1])):
+        return None
+    return text[words[0].start() : words[-1].end()]
+
+
+def _is_left_out(word: str, question: str) -> bool:
+    return len(word) > 1 and _is_known(word, question)
+
+
+_CAPITAL = regex(r"[^\W\d_a-z]")
 
 
 def _between(text: str, question: str) -> str | None:
@@ -46,11 +104,15 @@ def _between(text: str, question: str) -> str | None:
         if word[0].casefold() in copulas:
             before, after = words[:n], words[n + 1 :]
             if _are_known(before, question):
-                return _new(text[after[0].start() :], question)
-            if _are_known(after, question) and not _are_known(before, question, some=True):
+                return _new(_MADE_BY.sub("", text[after[0].start() :]), question)
+            counts = before[0][0][-1].isdigit()
+            if _are_known(after, question) and (counts or not _are_known(before, question, some=True)):
                 return _new(text[: word.start()], question)
             return None
     return None
+
+
+_MADE_BY = regex(r"[a-z]+(?:ed|en|wn|nt|ught|d|de) by (?=[^\W\d_a-z])")
 
 
 def _unspaced(text: str, question: str) -> str | None:
@@ -101,6 +163,13 @@ def _is_known(word: str, question: str) -> bool:
     if word in copulas["pronouns"] or word in copulas["articles"] or word in _words_of(question):
         return True
     return len(word) > STEM and word.isalpha() and word[: max(STEM, len(word) - 3)] in _stems(question)
+
+
+def repeats(text: str, question: str) -> bool:
+    """Whether `text` has a word of the question, besides small words: it is about the question's things."""
+    if any(c >= "\u0e00" for c in text):
+        return any(text[n : n + 2] in question for n in range(len(text) - 1))
+    return any(len(word) >= STEM and word.casefold() in _words_of(question) for word in _WORD.findall(text))
 
 
 @functools.lru_cache(maxsize=256)

@@ -78,6 +78,10 @@ mol   | mμk    | amount       | 1            | mole
 dB    |        | level        | 1            | decibel
 bit   | kMG    | data         | 1            |
 B     | kMGTP  | data         | 8            | byte
+KiB   |        | data         | 8192         | kibibyte
+MiB   |        | data         | 8388608      | mebibyte
+GiB   |        | data         | 8589934592   | gibibyte
+TiB   |        | data         | 8796093022208 | tebibyte
 usd   |        | usd          | 1            | $, us$, dollar, us dollar, buck
 usc   |        | usd          | 0.01         | us cent
 eur   |        | eur          | 1            | €, euro
@@ -107,7 +111,16 @@ _PREFIXES = {
     "h": ("hecto", 2), "k": ("kilo", 3), "M": ("mega", 6), "G": ("giga", 9), "T": ("tera", 12),
     "P": ("peta", 15),
 }  # fmt: skip
-_ALIASES = {"mph": "mi/h", "kph": "km/h", "kmh": "km/h", "kmph": "km/h", "kilo": "kg", "cc": "cm^3"}
+_ALIASES = {
+    "mph": "mi/h",
+    "kph": "km/h",
+    "kmh": "km/h",
+    "kmph": "km/h",
+    "kilo": "kg",
+    "cc": "cm^3",
+    "mcg": "μg",
+    "ug": "μg",
+}
 _AMBIGUOUS = {"pound": ("lb", "gbp"), "°": ("°C", "°F"), "¢": ("usc", "euc")}
 
 _SYMBOLS: dict[str, Unit] = {}

@@ -138,6 +138,8 @@ _WRAPPINGS = tuple(
 _QUOTED = regex(r"([\"'])(?:(?!\1)[^\\]|\\.)*\1|[bBrRuUfF]{1,2}([\"'])(?:(?!\2)[^\\]|\\.)*\2")
 """A whole text that is one string literal."""
 _CODE = regex(r"(`+)(?!`)\s?(?P<code>[^`]+?)\s?(?<!`)\1")
+_GLOB = regex(r"(?:\*\*?/)*[\w.\-/]*\*\.[\w]+")
+"""A pattern such as `*.py`, whose star is no emphasis."""
 _DUNDER = regex(r"(?P<name>__(?P<word>[a-z][a-z0-9]*(?:_[a-z0-9]+)*)__)\.?")
 """A name such as `__init__`, which Markdown would print in bold."""
 _ABBREVIATION = regex(r"\b\w\.\s?\w\.$")
@@ -154,6 +156,8 @@ def _unwrap(text: str) -> str:
             return as_literal(code["code"])
         if _QUOTED.fullmatch(bare):
             return bare
+        if _GLOB.fullmatch(text):
+            return text
         text = strip_emphasis(text).strip(" \t|,;:" + SIGNS)
         text = text.strip("`") if text.count("`") == 1 else text
         text = text if _ABBREVIATION.search(text) else text.rstrip(".")

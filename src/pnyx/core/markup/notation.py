@@ -41,6 +41,7 @@ _TEX_SYMBOLS = {
     "implies": "⇒", "Rightarrow": "⇒", "iff": "⇔", "Leftrightarrow": "⇔", "rightarrow": "→", "setminus": "∖",
     "emptyset": "∅", "varnothing": "∅", "neg": "¬", "lnot": "¬", "land": "∧", "lor": "∨",
     "wedge": "∧", "vee": "∨",
+    "equiv": "≡", "perp": "⊥", "parallel": "∥", "angle": "∠", "triangle": "△", "bmod": "mod",
     "forall": "∀", "exists": "∃", "ldots": "...", "dots": "...", "sqrt": "√",
 }  # fmt: skip
 _TEX_SYMBOL = regex(rf"\\({'|'.join(_TEX_SYMBOLS)})(?![A-Za-z])")
@@ -50,6 +51,7 @@ _TEX_WRAPPED = regex(
     r"\\(?:boxed|fbox|mbox|text(?:bf|it|rm|tt|sf|normal)?|math(?:rm|bf|it|sf|bb|tt)|operatorname|emph"
     r"|underline|bf|rm)\s*\{([^{}]*)\}"
 )
+_TEX_MODULO = regex(r"\s*\\pmod\s*(?:\{([^{}]*)\}|(\w))")
 _TEX_GROUP = regex(r"([√^])\s*\{([^{}]*)\}")
 
 _ATOM = regex(r"[+-]?[\w.,√°]+")
@@ -98,6 +100,7 @@ def _tex(text: str) -> str:
     if not set("\\{~").intersection(text):
         return text
     text = _TEX_SPACE.sub(" ", text.replace("{,}", ","))
+    text = _TEX_MODULO.sub(lambda m: f" (mod {m[1] or m[2]})", text)
     text = _TEX_SYMBOL.sub(lambda m: _TEX_SYMBOLS[m[1]], text)
     before = ""
     while text != before:

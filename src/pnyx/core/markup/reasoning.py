@@ -15,10 +15,10 @@ from .reasoning_tags import (
     BOXES,
     END_TOKENS,
     LONGEST,
-    POSSIBLE,
     STARTS,
     Tag,
     is_unfinished,
+    may_have_tags,
     tag_at,
     tags,
     without_end_tokens,
@@ -47,7 +47,7 @@ def split(text: str) -> Split:
     """
     if bare := BARE_CHANNELS.fullmatch(text):
         return Split(bare["reasoning"].strip(), bare["answer"].strip(), bare.start("answer"))
-    if not POSSIBLE.search(text):
+    if not may_have_tags(text):
         return Split("", text)
     splitter = ReasoningSplitter()
     splitter.end(text)

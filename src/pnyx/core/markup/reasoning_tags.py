@@ -13,10 +13,10 @@ __all__ = [
     "BOXES",
     "END_TOKENS",
     "LONGEST",
-    "POSSIBLE",
     "STARTS",
     "Tag",
     "is_unfinished",
+    "may_have_tags",
     "tag_at",
     "tags",
     "without_end_tokens",
@@ -81,8 +81,7 @@ BARE_CHANNELS = regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistant
 _LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
-POSSIBLE = regex("|".join(["[<◁]", *(re.escape(one) for one in _LITERALS if one.startswith("["))]))
-"""What every text with a tag or a token contains."""
+_MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
 LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
@@ -127,6 +126,11 @@ def _tag(found: re.Match[str]) -> Tag:
             name = found[kind].lower()
     follows_message = found[0].startswith(("<|end|>", "<|start|>"))
     return Tag(name, kind.startswith("closes"), found.start(), found.end(), follows_message)
+
+
+def may_have_tags(text: str) -> bool:
+    """Whether `text` contains what every tag and every token has."""
+    return any(mark in text for mark in _MARKS)
 
 
 def is_unfinished(text: str) -> bool:

@@ -77,13 +77,38 @@ def is_refusal(plain_text: str) -> bool:
     """Whether `plain_text` is short and only refuses to answer."""
     if len(plain_text) > _LONG_REFUSAL or _SUBSTANCE.search(plain_text):
         return False
+    folded = _folded(plain_text)
+    codes = [code for cue, code in _cues(folded.isascii()) if cue in folded]
+    if not codes:
+        return False
     sentences = [found[0] for found in _SENTENCE.finditer(plain_text) if found[0].strip(" .!?\"'")]
-    for code in table("replies"):
+    for code in dict.fromkeys(codes):
         refuses = [bool(_declines(code).search(sentence)) for sentence in sentences]
         padded = [_padding(code).search(s) and not _contrast(code).search(s) for s in sentences]
         if any(refuses) and all(one or other for one, other in zip(refuses, padded, strict=True)):
             return True
     return False
+
+
+def _folded(text: str) -> str:
+    """`text` without case, as patterns compare letters that ignore it."""
+    return text.casefold().replace("i\u0307", "i").replace("\u0131", "i")
+
+
+@cache
+def _cues(is_ascii: bool) -> tuple[tuple[str, str], ...]:
+    """Folded texts with their language, one of which stands in every text that `_declines` finds.
+
+    To look for all of them takes a tenth of the time of the patterns. is_ascii: those that a text in ASCII
+    may have.
+    """
+    found: list[tuple[str, str]] = []
+    for code, words in table("replies").items():
+        phrases = (phrase.replace(_JOINER, "").split("…") for phrase in words["declines"])
+        cues = {_folded(max(parts, key=len)) for parts in phrases}
+        shortest = sorted(cue for cue in cues if not any(other in cue for other in cues - {cue}))
+        found += ((cue, code) for cue in shortest if cue.isascii() or not is_ascii)
+    return tuple(found)
 
 
 @cache

@@ -49,6 +49,8 @@ _LINE_MARKS = regex(
     re.MULTILINE,
 )
 _EMPHASIS = regex(r"\*|~~+|==+|\||\\(?=\W)|_(?<![^\W_]_)_*|__*(?![^\W_])")
+_MARKED = regex(r"[*~=|\\_]")
+"""What all emphasis has."""
 _WHOLE = regex(r'"([^"]*)"')
 _RULE = "-=*_ \t"
 _WRAPPED = regex(r"\n(?<![.!?:]\n)(?=[a-z])")
@@ -90,15 +92,15 @@ def plain(text: str) -> str:
     # This runs for every reply, so cheap tests come before the patterns that few replies need.
     if not (text.isascii() and text.replace("\n", " ").isprintable()):
         text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
-    text = _CODE.sub(r'"\2"', text)
+    text = _CODE.sub(r'"\2"', text) if "`" in text else text
     text = _LINK.sub(r"\1", text) if "](" in text else text
-    text = _TAG.sub(" ", text)
+    text = _TAG.sub(" ", text) if "<" in text else text
     text = _TEX.sub("", text) if "{" in text or "}" in text else text
     text = "\n".join(line if line.strip(_RULE) else "" for line in text.translate(_QUOTES).split("\n"))
-    text = _LINE_MARKS.sub("", _EMPHASIS.sub("", text))
+    text = _without_line_marks(_EMPHASIS.sub("", text) if _MARKED.search(text) else text)
     if not text.isascii():
         bare = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
-        text = text if bare == text else _LINE_MARKS.sub("", bare)  # also those behind a picture
+        text = text if bare == text else _without_line_marks(bare)  # also those behind a picture
     text = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     text = _WRAPPED.sub(" ", text)
     whole = _WHOLE.fullmatch(text)
@@ -109,6 +111,19 @@ def plain(text: str) -> str:
         mark = _LINE_MARKS.match(text) if label else None
         text = text[mark.end() :] if mark else text
     return text
+
+
+def _without_line_marks(text: str) -> str:
+    """`text` without `_LINE_MARKS`, which are tried where lines begin, and not at every character."""
+    out: list[str] = []
+    done = at = 0
+    while True:
+        if found := _LINE_MARKS.match(text, at):
+            out.append(text[done:at])
+            done = found.end()
+        at = text.find("\n", max(at, done)) + 1
+        if not at:
+            return "".join((*out, text[done:]))
 
 
 def _picture(character: str) -> bool:

@@ -91,7 +91,7 @@ def replay(
         weights = learn(train, models)
         out.rules[weights.rule] += 1
         out.trials += places[half:]
-        for arm, rule in _arms(train, models, weights, out.singles):
+        for arm, rule in _arms(train, models, weights, out.singles, labels is None):
             out.right.setdefault(arm, []).extend(rule(q) == q.gold for q in test)
         stopped = [_stopped(weights, q) for q in test]
         out.right.setdefault(STOPPED, []).extend(right for right, _ in stopped)
@@ -118,15 +118,24 @@ def _add(
 
 
 def _arms(
-    train: Sequence[AnsweredQuestion], models: Sequence[str], weights: Weights, singles: Counter[str]
+    train: Sequence[AnsweredQuestion],
+    models: Sequence[str],
+    weights: Weights,
+    singles: Counter[str],
+    every_label: bool,
 ) -> Iterator[tuple[str, Rule]]:
-    """The rules, each learned on `train`. Ties go to the model that was best in `train`."""
+    """The rules, each learned on `train`.
+
+    every_label: whether all of `train` is labelled. Ties then go to the model that was best in it, and those
+    of the majority otherwise to the one that is listed first: a majority that is to show what labels are
+    worth may not use them.
+    """
     options = mean_options(train)
     right = Counter(m for q in train for m, answer in q.answers.items() if answer == q.gold is not None)
     ranked = sorted(models, key=lambda m: -right[m])
     singles[ranked[0]] += 1
     yield SINGLE, lambda q: q.answers[ranked[0]]
-    yield MAJORITY, _by(equal(ranked))
+    yield MAJORITY, _by(equal(ranked if every_label else models))
     labels, agreement = labelled_accuracies(train, ranked), one_coin(train, ranked, options)
     yield LABELS, _by(Weights("", 0, {m: log_odds(p, options) for m, p in labels.items()}))
     yield AGREEMENT, _by(Weights("", 0, {m: log_odds(p, options) for m, p in agreement.items()}))

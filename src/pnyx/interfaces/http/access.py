@@ -17,6 +17,7 @@ from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError
 from ..shares import Share
+from .encodings import ENCODINGS, Decoder, EncodingError
 from .errors import error_response, refusal
 from .key_count import MOST_KEYS, KeyCount
 from .key_log import WrongKeys
@@ -104,6 +105,10 @@ class Access:
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request that is allowed."""
         body = _Body(receive, send, partial(self._key_valid, scope), self._most, self._settings.body_s)
+        if (encoding := _encoding(_Headers(scope))) is not None:
+            body.decoder = Decoder(encoding, self._most)
+            headers = [one for one in scope["headers"] if one[0].lower() not in _OF_ENCODED]
+            scope = {**scope, "headers": headers}
         await self.inner(scope, body.receive, body.send)
         if body.refused is not None:
             await body.refused(scope, receive, send)
@@ -241,7 +246,22 @@ def _body_refusal(headers: _Headers, most: int) -> Any:
         kind = (headers.one("content-type") or "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return refusal(415, "a body must be JSON: Content-Type: application/json")
+        if (encoding := _encoding(headers)) is not None and encoding not in ENCODINGS:
+            return refusal(
+                415, f"a body can be sent as it is, or as {_CODINGS}", {"Accept-Encoding": _CODINGS}
+            )
     return None
+
+
+_CODINGS = ", ".join(ENCODINGS)
+_OF_ENCODED = (b"content-encoding", b"content-length")
+"""Headers that say nothing of a body once it is decoded."""
+
+
+def _encoding(headers: _Headers) -> str | None:
+    """The encoding of the body, None if it is sent as it is."""
+    named = ",".join(headers.many("content-encoding")).strip().lower()
+    return None if named in ("", "identity") else named
 
 
 def _unauthorized(message: str) -> Any:
@@ -276,6 +296,7 @@ class _Body:
         seconds: float,
     ) -> None:
         self.refused: Any = None
+        self.decoder: Decoder | None = None
         self._most, self._seconds = most, seconds
         self._receive, self._send, self._key_valid = receive, send, key_valid
         self._bytes, self._since, self._count = 0, 0.0, KeyCount()
@@ -285,12 +306,19 @@ class _Body:
         if self._complete:
             return await self._receive()  # the disconnect, which may come when it likes
         message = await self._next()
-        part = message.get("body", b"")
-        self._bytes += len(part)
+        self._bytes += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
         if self._bytes > self._most:
             raise self._refuse(_too_large(self._most))
-        self._count.add(part)
+        if self.decoder is not None and message["type"] == "http.request":
+            try:
+                decoded = self.decoder.add(message.get("body", b""), self._complete)
+            except EncodingError as exc:
+                raise self._refuse(
+                    _too_large(self._most) if exc.too_long else refusal(400, str(exc))
+                ) from None
+            message = {**message, "body": decoded}
+        self._count.add(message.get("body", b""))
         if self._count.keys > MOST_KEYS:
             raise self._refuse(_too_many_keys())
         if not self._count.is_utf8:

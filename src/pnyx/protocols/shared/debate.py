@@ -91,6 +91,7 @@ class Debate:
     def detail(self, ballots: Sequence[StatedAnswer], winner: str) -> dict[str, Any]:
         """Return the positions of each round, the ballots that decide, and the result of first votes."""
         last = tally(ballots)
+        ends = (Statement.of(one.seat, one.text, one.group) for one in self._last(ballots).values())
         first = leader(self.first_answers)
         vote_only = {"answer": first, "text": representative(self.first_answers, first).text}
         return {
@@ -106,14 +107,19 @@ class Debate:
             "positions": self.moves,
             "changes": sum(move["changed"] for move in self.moves),
             "pooled_tally": dict(self._pooled.counts),
-            "agreed": agreed((one.seat, one.group == winner) for one in self._last(ballots).values()),
+            "agreed": agreed((one.seat, one.group == winner) for one in ends),
         }
 
 
-def decision_fields(counts: Mapping[str, float], winner: str) -> dict[str, Any]:
-    """Return `status` and `agreement` of the `Decision` for the answer that ballots chose."""
+def decision_fields(counts: Mapping[str, float], winner: str, behind: int) -> dict[str, Any]:
+    """Return `status` and `agreement` of the `Decision` for the answer that ballots chose.
+
+    behind: how many seats end on it with a text that says something. If none does, nobody agrees on it.
+    """
     cast = int(sum(counts.values()))
     if cast == 1:
         return {"status": "single"}
+    if not behind:
+        return {"status": "decided"}
     most = "majority" if counts[winner] >= majority_of(cast) else "plurality"
     return {"status": "consensus" if len(counts) == 1 else most, "agreement": counts[winner] / cast}

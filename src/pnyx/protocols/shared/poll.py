@@ -99,15 +99,16 @@ class Poll:
     def decision_fields(self, short: str | None) -> dict[str, Any]:
         """Return the fields of the `Decision` whose short answer is `short`.
 
-        agreement: the share of votes for it; left out without a short answer or with fewer than two counted
-        votes. support: its posterior.
+        agreement: the share of votes for it; left out without a short answer or with fewer than two votes
+        that state one: a text of empty sentences agrees with nobody. support: its posterior.
         """
         if len(self.votes) == 1:
             return {"status": "single"}
-        if short is None or sum(answer is not None for answer in self.answers) < 2:
+        stated = [one.group for one in self.statements]
+        if short is None or sum(answer is not None for answer in stated) < 2:
             return {"status": "decided"}
         group, live = self.find(short), len(self.votes)
-        behind = self.answers.count(group) if group else 0
+        behind = stated.count(group) if group else 0
         leads = group in self.tally.leaders
         status = "majority" if behind >= majority_of(live) else "plurality" if leads else "decided"
         share = behind / live

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from http import HTTPStatus
 
 from ...core.regex import regex
 from ...errors import ProviderError
@@ -56,7 +58,8 @@ class HostError(ProviderError):
     def __init__(
         self, kind: str, report: Report, retry_after: float | None, billed: bool, about_request: bool
     ) -> None:
-        shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", report.message)))
+        words = report.message or _phrase(report.status)
+        shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", words)))
         if kind == "not_found" and not _OF_A_MODEL.search(report.words):
             shown = f"{shown.removesuffix('.')}: check base_url"
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
@@ -69,6 +72,9 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
 
     Nothing is billed, except perhaps behind a gateway that timed out, or if the model wrote something.
     """
+    if 300 <= found.status < 400 and (target := (headers or {}).get("location")):
+        # A request with a key goes nowhere else than to the configured host.
+        found = replace(found, message=f"it redirects to {target}: check base_url")
     final = _final_kind(found)
     kind = final or _kind(found)
     wait = None
@@ -76,6 +82,11 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
         wait = retry_after(headers or {}, body or found.message)
     wrote = kind == "malformed" and found.status == 400
     return HostError(kind, found, wait, found.status in MAY_HAVE_COST or wrote, final == "" and not wrote)
+
+
+def _phrase(status: int) -> str:
+    """The standard words for a status that came without any."""
+    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "no words" if status else ""
 
 
 def _final_kind(found: Report) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -28,7 +29,14 @@ WRITTEN = {"model", "messages", "max_tokens", "temperature", "seed", "schema", "
 """The fields of a call that this module writes, or that no request contains."""
 ADDED = {"cache_key", "traceparent"}
 """The fields that `HostedProvider` adds to any request."""
-_DEFAULTS = {field.name: field.default for field in fields(Call) if field.default is not MISSING}
+_DEFAULTS = {
+    field.name: field.default
+    for field in fields(Call)
+    if field.default is not MISSING and field.name not in WRITTEN | ADDED
+}
+_others = attrgetter(*_DEFAULTS)
+_OTHERS = tuple(_DEFAULTS.values())
+"""What no plain request contains: all other fields have their defaults in a plain call."""
 _SPECIAL = (
     *("<|", "|>", "[|", "<\uff5c", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]"),
     *("e~[", "~b]", "~!b["),
@@ -93,15 +101,14 @@ class PlainWriter:
         return HostRequest(self._url, list(self._headers), body)
 
     def _is_plain(self, call: Call) -> bool:
-        others = _DEFAULTS.keys() - WRITTEN - ADDED
-        if any(getattr(call, name) != _DEFAULTS[name] for name in others):
+        if _others(call) != _OTHERS:
             return False
         if any(m.tool_calls or m.images or m.role == "tool" or not m.text.strip() for m in call.messages):
             return False
         roles = [message.role for message in call.messages]
         if roles.count("system") > roles.index("user") if "user" in roles else True:
             return False  # a system message after another turn, or no question
-        if any(part in message.text for message in call.messages for part in _SPECIAL):
+        if any(any(map(message.text.__contains__, _SPECIAL)) for message in call.messages):
             return False
         if call.schema is not None and ("/" in call.model or not _is_strict(call.schema)):
             return False

@@ -30,6 +30,7 @@ from .failures import HostError, one_line, unreadable
 from .plain import PlainWriter
 from .replies.forms import Reply
 from .replies.reply import Reader
+from .thinking_switches import set_thinking
 
 if TYPE_CHECKING:
     from .requests import RequestBuilder
@@ -52,6 +53,7 @@ class HostedProvider:
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
         self._host = urlsplit(base_url).netloc.rpartition("@")[2]
+        self._hostname = urlsplit(base_url).hostname or ""
         self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._plain: PlainWriter | None = None
         if dialect.has_plain_requests and not dialect.is_azure(urlsplit(base_url).hostname):
@@ -108,6 +110,8 @@ class HostedProvider:
         how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": learned.reasons}
         plain = None if self._plain is None else self._plain.write(call, **how)
         request = plain or await (await self._requests()).build(call, **how)
+        if self._dialect.thinking == "effort":
+            set_thinking(request.body, self._hostname, call, learned.reasons)
         if self._dialect.caching == "key" and call.cache_key:
             request.body["prompt_cache_key"] = call.cache_key
         if call.traceparent:

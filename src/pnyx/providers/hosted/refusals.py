@@ -87,7 +87,9 @@ _SCHEMA = regex(
 _THINKING = regex(r"reasoning|thinking|\bbudget\b", re.IGNORECASE)
 _PLAIN_WORDS = {
     **dict.fromkeys(bodies.SCHEMA, _SCHEMA),
-    **dict.fromkeys(("reasoning", "thinking", "thinkingConfig"), _THINKING),
+    **dict.fromkeys(("reasoning", "thinking", "thinkingConfig", "enable_thinking"), _THINKING),
+    "thinking_budget": regex(r"thinking budget", re.IGNORECASE),
+    "chat_template_kwargs": regex(r"chat.?template", re.IGNORECASE),
     "reasoning_effort": regex(r"reasoning|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
     "tools": _TOOLS,
     "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from ...core.thinking import Effort
 from ..base import Call
 
-__all__ = ["ThinkingStyle", "thinking_settings"]
+__all__ = ["SHARES", "ThinkingStyle", "effort_of", "thinking_settings"]
 
 ThinkingStyle: TypeAlias = Literal["effort", "anthropic", "google", "openrouter"]
 LEAST_BUDGET = 1024
@@ -28,7 +28,7 @@ def thinking_settings(
     """
     if call.effort is None and call.thinking_tokens is None:
         return {}
-    effort, budget = call.effort or _effort(call.thinking_tokens or 0), call.thinking_tokens
+    effort, budget = call.effort or effort_of(call.thinking_tokens or 0), call.thinking_tokens
     if style == "anthropic" and any(message.tool_calls for message in call.messages):
         return {}  # thoughts of earlier turns would have to be sent back
     levels = profile.get("anthropic_disallows_budget_thinking") or profile.get(
@@ -56,7 +56,7 @@ def _budget(effort: Effort, tokens: int | None, max_tokens: int) -> int:
     return 0 if most < LEAST_BUDGET else max(LEAST_BUDGET, min(wanted, most))
 
 
-def _effort(tokens: int) -> Effort:
+def effort_of(tokens: int) -> Effort:
     """The level that comes closest to a limit of tokens."""
     if not tokens:
         return "none"

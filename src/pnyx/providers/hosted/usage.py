@@ -56,7 +56,8 @@ def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
     reasoning = _optional(report, "completion_tokens_details", "reasoning_tokens")
     sent = _count(report["prompt_tokens"])
     written = _optional(report, "prompt_tokens_details", "cache_write_tokens")
-    return sent, cached, _output(report, sent), reasoning, written
+    output = _output(report, sent)
+    return sent, cached, output, reasoning or output - _count(report["completion_tokens"]), written
 
 
 def _output(report: Mapping[str, Any], sent: int) -> int:

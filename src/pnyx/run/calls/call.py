@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -206,8 +205,7 @@ class ModelCall:
         """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
         context, ask, text, time = self.context, self.ask, self._request_text(), now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
-        more = {"searches": self.searches, "images": self.image_tokens}
-        quote = partial(context.budget.quote, ask.seat, text, **more)
+        quote = context.budget.quote(ask.seat, text, self.searches, self.image_tokens)
         limits = self.limits.in_budget(text) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
@@ -322,7 +320,7 @@ class ModelCall:
         def show(piece: str) -> None:
             stream.add(splitter.add(piece))
 
-        context.warm_up.begin(context.spec.panel.names)
+        context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
         try:

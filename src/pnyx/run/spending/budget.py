@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
 
@@ -22,6 +22,7 @@ from .claim import Claim, is_alive_now
 __all__ = [
     "Bill",
     "OutputLimits",
+    "Quote",
     "Reservation",
     "RunBudget",
     "audit",
@@ -35,6 +36,10 @@ OVERHEAD_TOKENS = 32
 
 SEARCH_TOKENS = 10_000
 """About how many tokens a search by a host adds to the input."""
+
+
+Quote: TypeAlias = Callable[[int], int | None]
+"""Tokens of output -> the most that a call costs with them, in nUSD; None if its price is unknown."""
 
 
 def usd(nusd: int | None) -> float | None:
@@ -129,17 +134,13 @@ class RunBudget:
             for scope, cap in self.caps.items()
         }
 
-    def quote(
-        self, seat: Seat, prompt: str, max_tokens: int, searches: int = 0, images: int = 0
-    ) -> int | None:
-        """Return the most the call can cost, in nUSD; None if the price of seat or search is unknown.
-
-        images: the tokens of its images.
-        """
-        search_cost = self._search_cost(searches)
-        if seat.price is None or search_cost is None:
-            return None
-        return seat.price.ceiling(_input_tokens(prompt, searches, images), max_tokens) + search_cost
+    def quote(self, seat: Seat, prompt: str, searches: int = 0, images: int = 0) -> Quote:
+        """Return what gives the most that the call can cost. images: the tokens of its images."""
+        price, search_cost = seat.price, self._search_cost(searches)
+        if price is None or search_cost is None:
+            return lambda max_tokens: None
+        input_tokens = _input_tokens(prompt, searches, images)
+        return lambda max_tokens: price.ceiling(input_tokens, max_tokens) + search_cost
 
     def open(self, connection: Connection, time: str) -> None:
         """Create the accounts, or set the caps of existing ones."""
@@ -150,15 +151,14 @@ class RunBudget:
         self,
         connection: Connection,
         time: str,
-        quote: Callable[[int], int | None],
+        quote: Quote,
         limits: OutputLimits,
         spent: int,
         calls: int,
     ) -> Reservation | Refusal:
         """Reserve the most that a call can cost, under the highest limit of its output that has room.
 
-        quote: tokens of output -> the most that the call costs with them, in nUSD, or None. spent: nUSD, by
-        the `calls` calls of the run that have ended.
+        spent: nUSD, by the `calls` calls of the run that have ended.
         """
         most = quote(limits.most)
         if not most:

@@ -7,7 +7,7 @@ runs use a content; one that no run uses is deleted. The parts of a very long li
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -33,6 +33,7 @@ from .packing import (
 )
 
 __all__ = [
+    "RunContents",
     "add_contents",
     "free_contents",
     "pack",
@@ -55,7 +56,10 @@ _LOCK = 7265988
 def add_contents(connection: Connection, run_id: str, found: Mapping[str, str]) -> None:
     """Store the contents of a run's files. found: SHA-256 in hex -> text, or an image in Base64."""
     _numbers(
-        connection, run_id, {bytes.fromhex(name): partial(_compressed, text) for name, text in found.items()}
+        connection,
+        run_id,
+        {bytes.fromhex(name): partial(_compressed, text) for name, text in found.items()},
+        None,
     )
 
 
@@ -88,14 +92,55 @@ def free_contents(connection: Connection, run_ids: Sequence[str]) -> int:
     return freed
 
 
-def pack(connection: Connection, run_id: str, values: Sequence[Any]) -> list[bytes]:
-    """Return the stored form of JSON values of a run, and store their long texts that are not stored yet."""
-    found: dict[str, None] = {}
+class RunContents:
+    """The contents that a run uses, as far as its process knows: they are neither looked up nor noted again.
+
+    A run keeps them while it is under way: they are deleted with its row, which every write of the run needs.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, int] = {}
+        self._pending: dict[bytes, int] = {}
+        self._transaction: object = None
+
+    def begin(self, connection: Connection) -> None:
+        """Note that a write of the run begins. Others may have written before it in the same transaction."""
+        transaction = connection.get_transaction()
+        if transaction is not self._transaction:
+            self._transaction, self._pending = transaction, {}  # the one before was rolled back
+
+    def keep(self) -> None:
+        """Note that the transaction of the last write is committed."""
+        self._kept.update(self._pending)
+        self._transaction, self._pending = None, {}
+
+    def number(self, name: bytes) -> int | None:
+        """Return the number of the content with this SHA-256, or None if the run is not known to use it."""
+        return self._kept.get(name) or self._pending.get(name)
+
+    def add(self, ids: Mapping[bytes, int]) -> None:
+        """Add contents that this transaction has noted, by SHA-256."""
+        self._pending.update(ids)
+
+
+def pack(
+    connection: Connection, run_id: str, values: Sequence[Any], used: RunContents | None = None
+) -> list[bytes]:
+    """Return the stored form of JSON values of a run, and store their long texts that are not stored yet.
+
+    used: contents that the run is known to use; those that are new are added.
+    """
+    found: list[Parts] = []
     cuts = [cut(value, found) for value in values]
-    texts = {sha256(text.encode("utf-8", "surrogatepass")).digest(): text for text in found}
-    ids = _numbers(connection, run_id, {name: partial(_compressed, text) for name, text in texts.items()})
-    known = {text: ids[name] for name, text in texts.items()}
-    return [dump(value, partial(_numbered, connection, run_id, known)) for value in cuts]
+    new: dict[str, bytes] = {}
+    for text in (part for parts in found for part in parts.parts if isinstance(part, Piece)):
+        if text not in new:
+            new[text] = sha256(text.encode("utf-8", "surrogatepass")).digest()
+    ids = _numbers(connection, run_id, {name: partial(_compressed, text) for text, name in new.items()}, used)
+    for parts in found:
+        numbered = [ids[new[part]] if isinstance(part, Piece) else part for part in parts.parts]
+        parts.parts[:] = _in_groups(connection, run_id, numbered, used)
+    return [dump(value) for value in cuts]
 
 
 def unpack(
@@ -137,15 +182,32 @@ def unpack_columns(connection: Connection, columns: Iterable[tuple[str | None, s
     return out
 
 
-def _numbers(connection: Connection, run_id: str, found: Mapping[bytes, Any]) -> dict[bytes, int]:
+def _numbers(
+    connection: Connection,
+    run_id: str,
+    found: Mapping[bytes, Callable[[], bytes]],
+    used: RunContents | None,
+) -> dict[bytes, int]:
     """Return the numbers of contents that a run uses now, by SHA-256; store those that are new.
 
     found: SHA-256 -> a function that returns what is stored.
     """
-    if not found:
-        return {}
+    known: dict[bytes, int] = {}
+    if used is not None:
+        known = {name: id for name in found if (id := used.number(name)) is not None}
     # In one order in every transaction: PostgreSQL locks what two of them insert.
-    names = sorted(found)
+    if not (names := sorted(found.keys() - known.keys())):
+        return known
+    ids = _noted(connection, run_id, names, found)
+    if used is not None:
+        used.add(ids)
+    return known | ids
+
+
+def _noted(
+    connection: Connection, run_id: str, names: Sequence[bytes], found: Mapping[bytes, Callable[[], bytes]]
+) -> dict[bytes, int]:
+    """Return the numbers of contents, stored if they are new, and note that the run uses them."""
     if connection.dialect.name == "sqlite":
         return _numbers_in_sqlite(connection, run_id, names, found)
     if connection.info.get(_LOCK) is not (transaction := connection.get_transaction()):
@@ -169,7 +231,7 @@ def _ids(rows: Iterable[Any]) -> dict[bytes, int]:
 
 
 def _numbers_in_sqlite(
-    connection: Connection, run_id: str, names: Sequence[bytes], found: Mapping[bytes, Any]
+    connection: Connection, run_id: str, names: Sequence[bytes], found: Mapping[bytes, Callable[[], bytes]]
 ) -> dict[bytes, int]:
     # Straight to the driver, as `store.prepared` does: these are the most frequent statements of all.
     driver, ids = driver_of(connection), {}
@@ -186,9 +248,11 @@ def _numbers_in_sqlite(
     return ids
 
 
-def _numbered(connection: Connection, run_id: str, known: Mapping[str, int], parts: Parts) -> list[str | int]:
-    """The parts with the numbers of their pieces; many of them in groups, which are contents too."""
-    out: list[str | int] = [known[part] if isinstance(part, Piece) else part for part in parts.parts]
+def _in_groups(
+    connection: Connection, run_id: str, parts: Sequence[str | int], used: RunContents | None
+) -> list[str | int]:
+    """The parts of a text; many of them in groups, which are contents too."""
+    out = list(parts)
     while len(out) > 2 * GROUP:
         groups = [out[start : start + GROUP] for start in range(0, len(out), GROUP)]
         rest = groups.pop() if len(groups[-1]) < GROUP else []
@@ -197,7 +261,7 @@ def _numbered(connection: Connection, run_id: str, known: Mapping[str, int], par
         ]
         hashes = [sha256(one).digest() for one in stored]
         made = {name: partial(_grouped, one) for name, one in zip(hashes, stored, strict=True)}
-        ids = _numbers(connection, run_id, made)
+        ids = _numbers(connection, run_id, made, used)
         out = [*(ids[name] for name in hashes), *rest]
     return out
 

@@ -12,7 +12,7 @@ import json
 import sys
 import threading
 from base64 import b85decode, b85encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -57,14 +57,18 @@ _TAGS = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
 """The lines around a question and around material in prompts, see `core.fences`."""
 
 
-class Parts:
-    """A text in parts. After `cut`, each is a literal text or a `Piece`; in a document that was read, a
-    literal text or the number of a content."""
+class Parts(dict[str, list[Any]]):
+    """A text in parts. After `cut`, each is a literal text or a `Piece`; in a document that was read, or is
+    to be stored, a literal text or the number of a content. Its JSON is {MARK: parts}."""
 
-    __slots__ = ("parts",)
+    __slots__ = ()
 
     def __init__(self, parts: list[Any]) -> None:
-        self.parts = parts
+        super().__init__({MARK: parts})
+
+    @property
+    def parts(self) -> list[Any]:
+        return self[MARK]
 
 
 class Piece(str):
@@ -98,17 +102,22 @@ def pieces(text: str) -> list[str | Piece]:
     return out
 
 
-def cut(value: Any, found: dict[str, None]) -> Any:
-    """`value` with `Parts` in place of its long texts; the pieces of these are added to `found`."""
+def cut(value: Any, found: list[Parts]) -> Any:
+    """`value` with `Parts` in place of its long texts; these are added to `found`."""
     if isinstance(value, str):
         if len(value) < LEAST:
             return value
         parts = pieces(value)
-        new = [part for part in parts if isinstance(part, Piece)]
-        found.update(dict.fromkeys(new))
-        return Parts(parts) if new else value
+        if not any(isinstance(part, Piece) for part in parts):
+            return value
+        found.append(Parts(parts))
+        return found[-1]
     if isinstance(value, dict):
-        changed = {name: one if type(one) in _PLAIN else cut(one, found) for name, one in value.items()}
+        # Most values of an event are short, and a call for each of them takes longer than all else.
+        changed = {
+            name: one if type(one) in _PLAIN or (type(one) is str and len(one) < LEAST) else cut(one, found)
+            for name, one in value.items()
+        }
         if len(changed) == 1:
             ((name, one),) = changed.items()
             if isinstance(name, str) and name.startswith(MARK):
@@ -119,16 +128,12 @@ def cut(value: Any, found: dict[str, None]) -> Any:
     return value
 
 
-def dump(value: Any, numbers: Callable[[Parts], list[Any]]) -> bytes:
-    """The stored form of what `cut` returned. numbers: the parts of a text, with numbers for its pieces."""
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
-    def mark(parts: Any) -> Any:
-        if isinstance(parts, Parts):
-            return {MARK: numbers(parts)}
-        raise TypeError(f"{type(parts).__name__} is not part of a document")
 
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=mark)
-    return compress(text.encode("utf-8", "surrogatepass"))
+def dump(value: Any) -> bytes:
+    """The stored form of what `cut` returned, in whose `Parts` numbers have replaced the pieces."""
+    return compress(_JSON.encode(value).encode("utf-8", "surrogatepass"))
 
 
 def load(packed: bytes, what: str) -> tuple[Any, list[Parts]]:

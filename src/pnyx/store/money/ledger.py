@@ -44,8 +44,9 @@ class Account:
 
     def within(self, cap_nusd: int | None) -> Account:
         """Return the account with the lower of its own cap and this one."""
-        caps = [cap for cap in (self.cap_nusd, cap_nusd) if cap is not None]
-        return replace(self, cap_nusd=min(caps, default=None))
+        if cap_nusd is None or (self.cap_nusd is not None and self.cap_nusd <= cap_nusd):
+            return self
+        return replace(self, cap_nusd=cap_nusd)
 
     @property
     def left(self) -> float:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select
 from ...core.documents import check, stamp
 from ...core.events import Event, from_json, to_json
 from ...errors import Unreadable
-from ..documents.contents import pack, unpack
+from ..documents.contents import RunContents, pack, unpack
 from ..documents.conversion import read_unpacked
 from ..prepared import Prepared
 from ..schema import events
@@ -23,11 +23,13 @@ PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
 
 
-def add_events(connection: Connection, run_id: str, last: int, batch: Sequence[Event]) -> None:
-    """Insert events of a run, the last of which has the number `last`."""
+def add_events(
+    connection: Connection, run_id: str, last: int, batch: Sequence[Event], used: RunContents | None = None
+) -> None:
+    """Insert events of a run, the last of which has the number `last`. used: see `pack`."""
     numbered = enumerate(batch, last - len(batch) + 1)
     documents = [stamp(to_json(item) | {"run_id": run_id, "seq": seq}) for seq, item in numbered]
-    packed = pack(connection, run_id, documents)
+    packed = pack(connection, run_id, documents, used)
     rows = [
         {"run_id": run_id, "seq": document["seq"], "type": item.type, "body": "", "packed": stored}
         for item, document, stored in zip(batch, documents, packed, strict=True)

@@ -24,6 +24,7 @@ from ...core.regex import regex
 from ...core.text import is_text
 from ...errors import Fenced, NotFound, Taken
 from ..clock import clock
+from ..documents.contents import RunContents
 from ..money.costs import add_costs
 from ..prepared import Prepared
 from ..schema import runs
@@ -153,18 +154,21 @@ def append(
     batch: Sequence[Event],
     columns: Mapping[str, Any] | None = None,
     payer: Payer = NO_PAYER,
+    used: RunContents | None = None,
 ) -> tuple[int, str | None]:
     """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
 
-    columns: columns of the run's row to set with them. payer: who pays for the calls among them. Raises
-    `Fenced` if the run has another epoch.
+    columns: columns of the run's row to set with them. payer: who pays for the calls among them. used:
+    contents that the run is known to use. Raises `Fenced` if the run has another epoch.
     """
+    if used is not None:
+        used.begin(connection)
     advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
     if not advanced:
         raise Fenced(f"run {run_id} was taken over by another process; this one stops")
     last, stop = advanced[0]
     if batch:
-        add_events(connection, run_id, last, batch)
+        add_events(connection, run_id, last, batch, used)
         add_costs(connection, run_id, payer, batch)
     if columns:
         patch(connection, run_id, columns)

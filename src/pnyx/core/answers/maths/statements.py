@@ -281,9 +281,16 @@ def _sides(found: Sequence[Token]) -> tuple[list[Sequence[Token]], list[str]]:
 def _name(found: Sequence[Token]) -> str:
     """The name that the left side of an equation gives to its right side; empty if it is an expression.
 
-    A name is a variable, words, a function of a variable as in `f(x)` and `f^{-1}(x)`, or a derivative.
+    A name is a variable, words, a function as in `f(x)`, `f^{-1}(x)` and `f(2)`, or a derivative.
     """
     texts = [t.text for t in found]
+    if (
+        len(found) == 4
+        and found[0].kind == "name"
+        and found[2].kind == "number"
+        and texts[1::2] == ["(", ")"]
+    ):
+        return "".join(texts)  # f(2), whose value is asked for
     if any(t.kind == "number" for t in found if t.kind == "number" and "_" not in texts and "^" not in texts):
         return ""
     if all(t.kind in ("name", "word", "separator") for t in found):

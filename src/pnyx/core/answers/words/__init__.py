@@ -12,6 +12,12 @@ Those of values:
   number, as its power of ten: `apart` from it, or `joined` to it. `unit_names.json`: names of units of
   measure other than English ones. `accents.json`: words that only accents tell from other words.
 
+- `entities.json`: names of countries, languages and currencies by their codes, made from CLDR by `python -m
+  tests.core.answers.entity_table`. `aliases.json`: names that CLDR lacks, those of chemical elements and of
+  `other` things; `asked` has what is a name only where the question is about its kind. `topics.json`: words
+  that say what a question is about. `spellings.json`: how British words start and how American ones do, and
+  short forms.
+
 - `copulas.json`: words of sentences that state an answer, besides the verbs of `answers.json`. `more`: verbs
   by language. `unspaced`: between a subject and what it is, in scripts without spaces, and `subjects` that
   stand for what was asked. `last`: verbs at the end. `endings`: of a statement. `pronouns`, `articles`: words

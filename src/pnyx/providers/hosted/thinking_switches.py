@@ -1,0 +1,73 @@
+"""How hosts with OpenAI's API turn thinking on and off, where OpenAI's parameter does not do it.
+
+From the documentation of the hosts: DashScope, SiliconFlow, ModelScope, Qianfan, Novita and Hunyuan
+(`enable_thinking`, `thinking_budget`); Z.ai, Ark, Moonshot, DeepSeek, MiniMax and MiMo (`thinking`); NIM and
+SambaNova (`chat_template_kwargs`, as in vLLM, SGLang and llama.cpp); Together (`reasoning`); Groq.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..base import Call
+from .thinking import SHARES, effort_of
+
+__all__ = ["set_thinking"]
+
+_ENABLE, _TYPE, _TEMPLATE, _REASONING, _EFFORT = (
+    "enable_thinking",
+    "thinking",
+    "template",
+    "reasoning",
+    "effort",
+)
+
+_HOSTS: Mapping[str, str] = {
+    **dict.fromkeys(("aliyuncs.com", "siliconflow.cn", "siliconflow.com", "modelscope.cn"), _ENABLE),
+    **dict.fromkeys(("baidubce.com", "novita.ai", "hunyuan.cloud.tencent.com"), _ENABLE),
+    **dict.fromkeys(("bigmodel.cn", "z.ai", "volces.com", "bytepluses.com", "moonshot.ai"), _TYPE),
+    **dict.fromkeys(("moonshot.cn", "deepseek.com", "minimax.io", "minimaxi.com", "xiaomimimo.com"), _TYPE),
+    **dict.fromkeys(("nvidia.com", "sambanova.ai"), _TEMPLATE),
+    **dict.fromkeys(("together.ai", "together.xyz"), _REASONING),
+    **dict.fromkeys(("openai.com", "azure.com", "x.ai", "groq.com", "cerebras.ai"), _EFFORT),
+    **dict.fromkeys(("googleapis.com", "fireworks.ai", "mistral.ai", "perplexity.ai", "cohere.ai"), _EFFORT),
+}
+"""The end of a host's name -> what it reads."""
+
+
+def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> None:
+    """Change the body of a request for `call` to what `host` reads.
+
+    reasons: whether the model has written thoughts. Only then is one told not to think: others may refuse it.
+    """
+    if call.effort is None and call.thinking_tokens is None:
+        return
+    effort = call.effort or effort_of(call.thinking_tokens or 0)
+    thinks = effort != "none"
+    if not thinks and not reasons and "reasoning_effort" not in body:
+        return
+    form = next((form for name, form in _HOSTS.items() if f".{host}".endswith(f".{name}")), "")
+    if form == _EFFORT:
+        if host.endswith("groq.com") and "qwen" in call.model.lower():
+            body["reasoning_effort"] = "default" if thinks else "none"
+    elif form == _ENABLE:
+        body.pop("reasoning_effort", None)
+        body["enable_thinking"] = thinks
+        tokens = call.thinking_tokens or (SHARES[effort] * call.max_tokens if call.effort in SHARES else 0)
+        if thinks and tokens:
+            body["thinking_budget"] = round(tokens)
+    elif form == _TYPE:
+        on = "adaptive" if "minimax" in host else "enabled"
+        body["thinking"] = {"type": on if thinks else "disabled"}
+        if not thinks:
+            body.pop("reasoning_effort", None)
+    elif form == _REASONING:
+        body["reasoning"] = {"enabled": thinks}
+        if not thinks:
+            body.pop("reasoning_effort", None)
+    elif form == _TEMPLATE or not thinks:
+        # Chat templates name it in two ways. A host of no known kind may read this, or the effort.
+        body["chat_template_kwargs"] = {"enable_thinking": thinks, "thinking": thinks}
+        if form == _TEMPLATE:
+            body.pop("reasoning_effort", None)

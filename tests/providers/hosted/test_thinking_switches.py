@@ -1,0 +1,108 @@
+"""What each host with OpenAI's API is sent so that its models think, or do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pnyx.providers.base import Call, Message
+from pnyx.providers.hosted.provider import open_hosted
+from pnyx.providers.hosted.thinking_switches import set_thinking
+from tests.support.scripted import ScriptedHost
+
+THOUGHTFUL = b'{"choices": [{"message": {"reasoning_content": "No divisor.", "content": "Yes."}}]}'
+OFF = {"enable_thinking": False, "thinking": False}
+
+
+def sent(host: str, model: str = "alpha", reasons: bool = True, **settings: Any) -> dict[str, Any]:
+    """The parameters of a request that its writer has made for OpenAI's API."""
+    call = Call(model, (Message("user", "Is 7 prime?"),), max_tokens=8000, **settings)
+    body: dict[str, Any] = {"model": model}
+    if call.effort != "none" or reasons:
+        body["reasoning_effort"] = call.effort or "medium"
+    set_thinking(body, host, call, reasons)
+    del body["model"]
+    return body
+
+
+@pytest.mark.parametrize(
+    ("host", "none", "low"),
+    [
+        (
+            "dashscope-intl.aliyuncs.com",
+            {"enable_thinking": False},
+            {"enable_thinking": True, "thinking_budget": 2000},
+        ),
+        (
+            "api.siliconflow.cn",
+            {"enable_thinking": False},
+            {"enable_thinking": True, "thinking_budget": 2000},
+        ),
+        (
+            "open.bigmodel.cn",
+            {"thinking": {"type": "disabled"}},
+            {"thinking": {"type": "enabled"}, "reasoning_effort": "low"},
+        ),
+        (
+            "ark.cn-beijing.volces.com",
+            {"thinking": {"type": "disabled"}},
+            {"thinking": {"type": "enabled"}, "reasoning_effort": "low"},
+        ),
+        (
+            "api.deepseek.com",
+            {"thinking": {"type": "disabled"}},
+            {"thinking": {"type": "enabled"}, "reasoning_effort": "low"},
+        ),
+        (
+            "api.minimax.io",
+            {"thinking": {"type": "disabled"}},
+            {"thinking": {"type": "adaptive"}, "reasoning_effort": "low"},
+        ),
+        (
+            "integrate.api.nvidia.com",
+            {"chat_template_kwargs": OFF},
+            {"chat_template_kwargs": {"enable_thinking": True, "thinking": True}},
+        ),
+        (
+            "api.together.xyz",
+            {"reasoning": {"enabled": False}},
+            {"reasoning": {"enabled": True}, "reasoning_effort": "low"},
+        ),
+        ("api.x.ai", {"reasoning_effort": "none"}, {"reasoning_effort": "low"}),
+        ("127.0.0.1", {"reasoning_effort": "none", "chat_template_kwargs": OFF}, {"reasoning_effort": "low"}),
+    ],
+)
+def test_a_host_is_sent_its_own_parameter(host: str, none: dict[str, Any], low: dict[str, Any]) -> None:
+    assert sent(host, effort="none") == none
+    assert sent(host, effort="low") == low
+
+
+def test_a_limit_of_thinking_is_sent_as_it_is_where_a_host_has_one() -> None:
+    assert sent("api.siliconflow.com", thinking_tokens=3000) == {
+        "enable_thinking": True,
+        "thinking_budget": 3000,
+    }
+
+
+def test_qwen_at_groq_thinks_or_not() -> None:
+    assert sent("api.groq.com", "qwen/qwen3-32b", effort="high") == {"reasoning_effort": "default"}
+    assert sent("api.groq.com", "openai/gpt-oss-120b", effort="high") == {"reasoning_effort": "high"}
+
+
+def test_a_model_that_has_never_thought_is_not_told_to_stop() -> None:
+    assert sent("dashscope.aliyuncs.com", reasons=False, effort="none") == {}
+    assert sent("notaliyuncs.com", effort="low") == {"reasoning_effort": "low"}
+
+
+async def test_a_server_is_told_once_its_model_has_thought() -> None:
+    async with ScriptedHost() as host:
+        provider = open_hosted("openai", base_url=host.openai, api_key=None)
+        host.on("alpha", call=1, body=THOUGHTFUL)
+        call = Call("alpha", (Message("user", "Is 7 prime?"),), max_tokens=100, effort="none")
+        await provider.complete(call)
+        await provider.complete(call)
+        await provider.close()
+        first, second = (request.body for request in host.log)
+    assert "chat_template_kwargs" not in first
+    assert second["chat_template_kwargs"] == OFF
