@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ..config.load import NEEDS
 from ..config.schema import nearest
@@ -29,6 +29,8 @@ def whole(low: int | None, high: int | None) -> Any:
     return Annotated[int, Field(ge=low, le=high), BeforeValidator(_whole)]
 
 
+MOST_UNKNOWN = 8
+"""Unknown keys of an object that are looked at; the first one is named in the error."""
 Amount = Annotated[float, Field(gt=0, le=MOST)]
 
 
@@ -38,6 +40,18 @@ class Body(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_few_unknown(cls, document: Any) -> Any:
+        """Without all but the first unknown keys: Pydantic keeps an error for each, a kilobyte."""
+        known = cls.model_fields
+        if not isinstance(document, dict) or cls.model_config.get("extra") != "forbid":
+            return document
+        if len(document) <= len(known) + MOST_UNKNOWN:
+            return document
+        left_out = set([name for name in document if name not in known][MOST_UNKNOWN:])
+        return {name: value for name, value in document.items() if name not in left_out}
 
     @classmethod
     def parse(cls, document: object) -> Self:

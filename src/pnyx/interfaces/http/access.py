@@ -19,6 +19,7 @@ from ...errors import LinkEnded, OverLimit, PnyxError
 from ..shares import Share
 from .encodings import ENCODINGS, Decoder, EncodingError
 from .errors import error_response, refusal
+from .key_count import MOST_KEYS, KeyCount
 from .key_log import WrongKeys
 from .usage import KeyUsage
 
@@ -275,6 +276,10 @@ def _too_slow(seconds: float) -> Any:
     return refusal(408, f"the body did not arrive within {seconds:g} s, see [serve] body_s", CLOSE)
 
 
+def _too_many_keys() -> Any:
+    return refusal(413, f"the objects of the body have more than {MOST_KEYS:,} keys")
+
+
 class _Body:
     """Passes a request body on, up to `most` bytes and as long as it arrives in time.
 
@@ -294,7 +299,7 @@ class _Body:
         self.decoder: Decoder | None = None
         self._most, self._seconds = most, seconds
         self._receive, self._send, self._key_valid = receive, send, key_valid
-        self._bytes, self._since = 0, 0.0
+        self._bytes, self._since, self._count = 0, 0.0, KeyCount()
         self._complete = self._started = self._ended = False
 
     async def receive(self) -> Message:
@@ -313,6 +318,11 @@ class _Body:
                     _too_large(self._most) if exc.too_long else refusal(400, str(exc))
                 ) from None
             message = {**message, "body": decoded}
+        self._count.add(message.get("body", b""))
+        if self._count.keys > MOST_KEYS:
+            raise self._refuse(_too_many_keys())
+        if not self._count.is_utf8:
+            raise self._refuse(refusal(400, "the body is not JSON in UTF-8"))
         return message
 
     async def _next(self) -> Message:
