@@ -175,7 +175,7 @@ BAD_KEY = regex(
     r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:x-)?(?:api|auth|access|subscription|security)[ -]?"
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
     r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|authentication error"
-    r"|authentication failed|authfailure|signature does not match|无效的令牌",
+    r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
