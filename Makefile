@@ -83,7 +83,9 @@ docs: setup ## build the site of the documents into build/site; fails on a link 
 docs-serve: setup ## build the site of the documents and show it at http://127.0.0.1:8000
 	@$(BIN)/python -m tests.docs.site --serve
 
-test: lint types web $(NODE_CLIENTS) ## all checks: lint, types, the page, tests
+# Side by side, because installing waits for the network, and the types are read by one process.
+test: setup ## all checks: lint, types, the page, tests
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types web $(NODE_CLIENTS)
 	@$(BIN)/python -m pytest $(SHARED)
 
 check-deploy: setup ## read the files of deploy/ with hadolint, helm, systemd-analyze, promtool and schemas (400 MB of tools)

@@ -101,27 +101,26 @@ def test_the_diagram_of_a_protocol_shows_all_its_phases_and_conditions(name: str
         assert y_min <= y <= height - float(box.attrib["height"])
 
 
-def test_the_search_opens_a_page_nothing_comes_from_elsewhere_and_nothing_scrolls_sideways(
-    start: str,
-) -> None:
-    with chromium() as browser:
-        with Tab.open(browser) as tab:
-            tab.page.goto(start)
-            tab.page.get_by_role("button", name="Search").first.click()
-            tab.page.get_by_role("combobox").fill("isotonic")
-            tab.page.get_by_role("option").filter(has_text="When there is a confidence").click()
-            tab.page.wait_for_url("**/docs/confidence.html*")
-            assert "beta calibration" in tab.page.inner_text("article")
-            assert not tab.errors
-            assert [url for url in tab.requests if not url.startswith((start, "blob:", "data:"))] == []
-        with Tab.open(browser, width=390) as phone:
-            phone.page.route(
-                "**/*.js", lambda route: route.abort()
-            )  # the layout needs none, and it takes time
-            for page in pages():
-                if not page.is_relative_to(ROOT / "design"):
-                    phone.page.goto(urljoin(start, address(page)), wait_until="domcontentloaded")
-                    assert not phone.scrolls_sideways(), page
+def test_the_search_opens_a_page_and_nothing_comes_from_elsewhere(start: str) -> None:
+    with chromium() as browser, Tab.open(browser) as tab:
+        tab.page.goto(start)
+        tab.page.get_by_role("button", name="Search").first.click()
+        tab.page.get_by_role("combobox").fill("isotonic")
+        tab.page.get_by_role("option").filter(has_text="When there is a confidence").click()
+        tab.page.wait_for_url("**/docs/confidence.html*")
+        assert "beta calibration" in tab.page.inner_text("article")
+        assert not tab.errors
+        assert [url for url in tab.requests if not url.startswith((start, "blob:", "data:"))] == []
+
+
+def test_no_page_scrolls_sideways_on_a_phone(start: str) -> None:
+    with chromium() as browser, Tab.open(browser, width=390) as phone:
+        # The layout needs no scripts, and they take time.
+        phone.page.route("**/*.js", lambda route: route.abort())
+        for page in pages():
+            if not page.is_relative_to(ROOT / "design"):
+                phone.page.goto(urljoin(start, address(page)), wait_until="domcontentloaded")
+                assert not phone.scrolls_sideways(), page
 
 
 def test_words_are_spelt_right() -> None:

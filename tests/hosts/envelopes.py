@@ -251,7 +251,7 @@ def mutate(reply: Envelope, changes: Sequence[Mutation]) -> list[Any]:
 @st.composite
 def wire(draw: st.DrawFn, reply: Envelope, documents: list[Any], stream: bool) -> list[bytes]:
     """The documents as a host may send them, in pieces: as events, or the only one alone."""
-    start = draw(st.sampled_from(("", "\ufeff", "\n\n", "\ufeff\r\n")))
+    start = draw(st.sampled_from(("", "\ufeff", "\n\n", "\ufeff\r\n", "\n         \n" * 9)))
     spaces = draw(st.sampled_from(((",", ":"), (", ", ": "), (" , ", " : "))))
     if stream:
         body = start + _events(draw, reply, [json.dumps(one, separators=spaces) for one in documents])

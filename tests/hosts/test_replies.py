@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,3 +65,29 @@ def test_a_reply_is_read_or_its_failure_is(row: dict[str, Any]) -> None:
         assert (usage.input_tokens, usage.output_tokens) == (10, 5)
     assert reader.any
     assert reader.is_complete or not is_stream
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("stop eos eos_token stop_sequence end_turn STOP COMPLETE normal unheard_of", "stop"),
+        ("length MAX_TOKENS maxTokens max_new_tokens truncated model_length", "length"),
+        ("content_filter CONTENT_FILTER contentFilter content-filter blocked SAFETY refusal", "filter"),
+    ],
+)
+def test_a_reason_is_read_in_any_spelling(words: str, reason: str) -> None:
+    for word in words.split():
+        body = {"choices": [{"message": {"content": "Yes."}, "finish_reason": word}]}
+        reader, _ = read("openai", json.dumps(body).encode())
+        assert (reader.finish_reason(), reader.finish_detail()) == (reason, word)
+
+
+@pytest.mark.parametrize(
+    "word", ["error", "failed", "abort", "timeout", "unavailable", "server_error", "networkError"]
+)
+def test_an_end_that_is_a_failure_is_one_in_any_spelling(word: str) -> None:
+    body = {"choices": [{"message": {"content": "Ye"}, "finish_reason": word}]}
+    with pytest.raises(ProviderError) as caught:
+        read("openai", json.dumps(body).encode())
+    assert caught.value.kind == "overloaded"
+    assert not caught.value.billed

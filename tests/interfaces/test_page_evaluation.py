@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +66,43 @@ def test_a_log_shows_arms_and_questions(tab: Tab, file: Path) -> None:
     page.get_by_label("Questions shown").select_option("differ")
     expect(questions).to_have_count(8)
     assert problems(tab) == []
+
+
+@pytest.fixture
+def stored(server: Serve) -> Iterator[list[str]]:
+    """Two evaluations on the server's machine, and what is none; the names of the two, newest first."""
+    names = ["eval-00000001", "eval-0000000a"]
+    for at, name in enumerate([*names, "eval-0000000b", "eval-other"]):
+        folder = server.evaluations / name
+        folder.mkdir(parents=True)
+        changed = replace(LOG, dataset=f"/data/{name}.jsonl", rows=LOG.rows[at:])
+        changed.write(folder / "log.jsonl")
+        os.utime(folder / "log.jsonl", (1_800_000_000 - at, 1_800_000_000 - at))
+    (server.evaluations / "eval-0000000b" / "log.jsonl").write_text("no log")
+    yield names
+    shutil.rmtree(server.evaluations)
+
+
+def test_stored_evaluations_are_listed_opened_and_compared(tab: Tab, stored: list[str]) -> None:
+    page = tab.page
+    page.get_by_role("link", name="Evaluation").click()
+    rows = page.get_by_role("group", name="Stored evaluations").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    assert [row.locator("small").inner_text() for row in rows.all()] == stored
+    rows.first.get_by_role("link").click()
+    arms = len(document(LOG)["arms"])
+    expect(page.locator(".accuracies circle")).to_have_count(arms)
+    expect(page.get_by_role("group", name="Answers by question").locator("tbody tr")).to_have_count(10)
+    assert page.url.endswith(f"#/evaluation/{stored[0]}")
+    for name in reversed(stored):
+        page.get_by_label(f"mark {name}").check()
+    page.get_by_role("button", name="Compare two").click()
+    table = page.get_by_role("group", name="Two evaluations by arm").locator("tbody tr")
+    expect(table).to_have_count(arms)
+    expect(table.first).to_contain_text("not shown")
+    assert problems(tab) == []
+    page.go_back()
+    expect(page.get_by_role("group", name="Answers by question")).to_be_visible()
 
 
 def test_a_report_is_dropped_and_another_file_is_refused(tab: Tab) -> None:

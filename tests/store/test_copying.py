@@ -246,3 +246,10 @@ async def test_a_backup_of_sqlite_is_one_file_with_its_pages(tmp_path: Path) -> 
         assert copy.execute("SELECT count(*) FROM recall WHERE recall MATCH 'then'").fetchone() == (1,)
     assert sorted(name for name in os.listdir(tmp_path) if name.startswith("copy")) == ["copy"]
     await node.runner.close()
+
+
+async def test_a_device_that_never_ends_is_not_read_as_a_backup(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "new.db")
+    with pytest.raises(UsageError, match="no regular file"):
+        await restore(database, Path("/dev/zero"))
+    await database.close()

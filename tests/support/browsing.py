@@ -51,6 +51,12 @@ class Serve:
     process: Process
     url: str
     key: str
+    home: Path
+
+    @property
+    def evaluations(self) -> Path:
+        """The folder with those of `pnyx eval`."""
+        return self.home / ".local" / "share" / "pnyx" / "eval"
 
     @property
     def link(self) -> str:
@@ -103,7 +109,7 @@ def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = 
                     break
             else:
                 raise AssertionError(f"the server ended: {output}")
-            yield Serve(process, match[1], match[2] or key.strip())
+            yield Serve(process, match[1], match[2] or key.strip(), home)
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=30)

@@ -11,13 +11,16 @@ import gc
 import importlib
 import os
 import pickle
+import re
 import runpy
 import selectors
 import socket
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from pnyx.core import regex
 
 __all__ = ["MOST_BYTES", "NUMBER", "Request"]
 
@@ -60,8 +63,9 @@ class Server:
                 if not message:
                     return None
                 request: Request = pickle.loads(message)
-                for name in request.imports:
-                    importlib.import_module(name)
+                with _patterns_compiled():
+                    for name in request.imports:
+                        importlib.import_module(name)
                 if self._forked(*fds):
                     _become(request)
                     return request
@@ -95,6 +99,16 @@ class Server:
             os.write(status, NUMBER.pack(os.waitstatus_to_exitcode(code)))
         os.close(status)
         os.close(ended)
+
+
+@contextlib.contextmanager
+def _patterns_compiled() -> Iterator[None]:
+    """Compile the patterns of the modules that are imported inside: each process would compile them again."""
+    deferred, regex.regex = regex.regex, re.compile
+    try:
+        yield
+    finally:
+        regex.regex = deferred
 
 
 def _become(request: Request) -> None:

@@ -41,8 +41,9 @@ class ServerHandle:
     @asynccontextmanager
     async def client(self, key: str | None = SERVER_KEY) -> AsyncIterator[httpx2.AsyncClient]:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        # Reading the certificates of authorities takes longer than most requests, and none is encrypted.
         async with httpx2.AsyncClient(
-            base_url=self.url, headers=headers, timeout=60, trust_env=False
+            base_url=self.url, headers=headers, timeout=60, trust_env=False, verify=False
         ) as client:
             yield client
 

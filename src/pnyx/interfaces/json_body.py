@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ..config.load import NEEDS
 from ..config.schema import nearest
 from ..core.models import MOST
 from ..errors import UsageError
 
-__all__ = ["Amount", "Body", "explain", "explain_json", "whole"]
+__all__ = ["Amount", "Body", "explain", "explain_json", "param_of", "whole"]
 
 
 def _whole(value: object) -> object:
@@ -28,6 +29,8 @@ def whole(low: int | None, high: int | None) -> Any:
     return Annotated[int, Field(ge=low, le=high), BeforeValidator(_whole)]
 
 
+MOST_UNKNOWN = 8
+"""Unknown keys of an object that are looked at; the first one is named in the error."""
 Amount = Annotated[float, Field(gt=0, le=MOST)]
 
 
@@ -37,6 +40,18 @@ class Body(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_few_unknown(cls, document: Any) -> Any:
+        """Without all but the first unknown keys: Pydantic keeps an error for each, a kilobyte."""
+        known = cls.model_fields
+        if not isinstance(document, dict) or cls.model_config.get("extra") != "forbid":
+            return document
+        if len(document) <= len(known) + MOST_UNKNOWN:
+            return document
+        left_out = set([name for name in document if name not in known][MOST_UNKNOWN:])
+        return {name: value for name, value in document.items() if name not in left_out}
 
     @classmethod
     def parse(cls, document: object) -> Self:
@@ -52,8 +67,12 @@ _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") 
     "string_pattern_mismatch": "of the form {pattern}",
     "int_parsing": "a whole number",
     "bool_parsing": "true or false",
+    "float_parsing": "a number",
+    "list_type": "a list",
 }
 """Error type -> what the value must be, where JSON has another name for it than settings."""
+
+_TYPES = frozenset(("str", "int", "float", "bool", "dict", "list", "none"))
 
 _LENGTHS = {"too_short": "at least", "too_long": "at most", "string_too_long": "at most"}
 """Type of a length error -> the bound it names."""
@@ -94,10 +113,23 @@ def explain_json(exc: Exception) -> str:
             return f"not JSON that pnyx can read: a number has more than {most:,} digits"
 
 
+def param_of(error: Any) -> str:
+    """The place of an error as APIs name it, such as `messages[0].role`; empty for the whole body."""
+    name, *rest = _place(error) or [""]
+    return name + "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in rest)
+
+
 def _place(error: Any) -> list[str]:
-    """Return the first two parts of an error's path; deeper ones name the type that was tried."""
+    """Return the first two parts of an error's path, three in a list of objects; others name a type."""
     parts = [str(part)[:40] for part in error["loc"] if part not in ("body", "query", "header", "path")]
-    return parts[:2]
+    names = list(takewhile(lambda part: not _is_type(part), parts))
+    in_list = len(names) > 2 and names[1].isdecimal()
+    return names[: 3 if in_list else 2]
+
+
+def _is_type(part: str) -> bool:
+    """Whether a part of a path is what Pydantic calls one type of a union."""
+    return part in _TYPES or part.startswith(("constrained-", "function-", "list[", "dict[", "nullable["))
 
 
 def _length(error: Any) -> str:

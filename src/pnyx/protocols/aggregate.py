@@ -65,16 +65,12 @@ async def aggregate(brief: Brief, panel: Panel) -> Decision:
 
 def _single(poll: Poll, review: Review | None) -> Decision:
     answer = review.answer if review else poll.representative(poll.leader).text
-    short = poll.read(answer)
+    short, reviews = poll.read(answer), [review.to_dict()] if review else []
     return Decision(
         answer=answer,
         final_answer=short,
         stop_reason="aggregated" if review else "no_aggregator",
-        detail={
-            **poll.detail(short),
-            "vote_only": poll.vote_only,
-            "reviews": [review.to_dict()] if review else [],
-        },
+        detail={**poll.detail(short), "vote_only": poll.vote_only, "reviews": reviews},
         **poll.decision_fields(short),
     )
 

@@ -121,8 +121,7 @@ def resolve(
     the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
     values = _values(with_saved_panel(request, settings))
-    # First of all: who forgot the question need not hear about models and keys.
-    check_question(values.question)
+    check_question(values.question)  # first: who forgot it need not hear about models and keys
     protocol = protocols.get(values.protocol or settings.run.protocol)
     models, names = split_names(values.models)
     panel = _panel(settings, models)

@@ -87,7 +87,7 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
         copied = Path(folder) / "backup.db"
         try:
             # The backup of an older pnyx is migrated: in a copy, so that the file stays unchanged.
-            shutil.copyfile(file, copied)
+            _copy_file(file, copied)
         except OSError as exc:
             raise _file_error(exc, f"{file} cannot be read") from exc
         try:
@@ -99,6 +99,13 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
             return await database.write(
                 lambda connection: _read_in(copy.engine, connection, database.name, with_keys)
             )
+
+
+def _copy_file(file: Path, to: Path) -> None:
+    """Copy a regular file: a device such as /dev/zero never ends. Raises `OSError`."""
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise shutil.SpecialFileError(f"`{file}` is no regular file")
+    shutil.copyfile(file, to)
 
 
 def _check_tables(file: Path) -> None:

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pnyx.interfaces.mcp.catalogue import list_tools
 from tests.clients.catalogue import Client
 from tests.clients.conftest import ReportClient, Served
 from tests.clients.mcp.installed import NODE, PYTHON, installed_version, ready, run_script, stdio_of
@@ -92,7 +94,8 @@ def test_the_inspector_lists_calls_and_reads(
         document: dict[str, object] = json.loads(done.stdout)
         return document
 
-    assert len(inspect("--method", "tools/list", "--strict")["tools"]) == 7  # type: ignore[arg-type]
+    listed: Any = inspect("--method", "tools/list", "--strict")["tools"]
+    assert [one["name"] for one in listed] == [one.name for one in list_tools()]
     question = ("--tool-arg", "question=What is 6 times 7?", "--tool-arg", "protocol=voting")
     answer = inspect("--method", "tools/call", "--tool-name", "ask", *question)
     run_id = answer["structuredContent"]["run_id"]  # type: ignore[index]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pnyx.config.paths import data_dir
 from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.forked import Process, start
 from tests.support.scripted import Request, ScriptedHost
@@ -25,6 +26,7 @@ WRONG: dict[str, Callable[[int], bool]] = {
     "gamma": lambda n: n % 4 == 2 or n % 5 == 0,
 }
 """Whether a model answers question n wrong; two models answer most questions right."""
+FEW = 4
 ARMS = ("-m", "lab:alpha", "-m", "lab:beta", "-m", "lab:gamma", "--arm", "voting")
 
 
@@ -73,14 +75,19 @@ def measure(*more: str) -> Done:
     return run("sums.jsonl", *ARMS, "--json", "-q", *more)
 
 
+def measure_few(*more: str) -> Done:
+    """On the first `FEW` questions: a question costs about a tenth of a second."""
+    return measure("--limit", str(FEW), *more)
+
+
 def wait_for(host: ScriptedHost, requests: int) -> None:
     deadline = time.monotonic() + 60
     while len(host.log) < requests and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
-def accuracy(model: str) -> float:
-    return sum(not WRONG[model](n) for n in range(N)) / N
+def accuracy(model: str, questions: int = N) -> float:
+    return sum(not WRONG[model](n) for n in range(questions)) / questions
 
 
 def by_name(report: Any) -> dict[str, Any]:
@@ -122,7 +129,7 @@ def test_a_baseline_is_compared_with_and_joins_no_panel(skilled: ScriptedHost) -
 
 
 def test_self_consistency_costs_as_much_as_the_panel(skilled: ScriptedHost) -> None:
-    done = measure("--log", "log.jsonl")
+    done = measure_few("--log", "log.jsonl")
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()[1:]]
     cost = Counter[str]()
@@ -130,7 +137,7 @@ def test_self_consistency_costs_as_much_as_the_panel(skilled: ScriptedHost) -> N
         cost[row["arm"]] += row["cost_usd"]
     panel = sum(cost[f"lab:{model}"] for model in WRONG)
     sampled = Counter(row["detail"]["model"] for row in rows if row["arm"] == "self-consistency")
-    assert sum(sampled.values()) == N
+    assert sum(sampled.values()) == FEW
     dearest = max(cost[model] for model in sampled)
     assert abs(cost["self-consistency"] - panel) <= dearest
     # The cost of voting includes the answers that it reused.
@@ -138,45 +145,45 @@ def test_self_consistency_costs_as_much_as_the_panel(skilled: ScriptedHost) -> N
 
 
 def test_the_same_command_again_sends_nothing_and_reports_the_same(skilled: ScriptedHost) -> None:
-    first = measure().json
+    first = measure_few().json
     sent = len(skilled.log)
-    assert measure().json["arms"] == first["arms"]
+    assert measure_few().json["arms"] == first["arms"]
     assert len(skilled.log) == sent
 
 
 def test_another_arm_reuses_the_pool(skilled: ScriptedHost) -> None:
-    measure("--no-self-consistency")
+    measure_few("--no-self-consistency")
     before = asked(skilled)
-    assert measure("--no-self-consistency", "--arm", "deliberate:quick").code == 0
+    assert measure_few("--no-self-consistency", "--arm", "deliberate:quick").code == 0
     natives = [request for request in skilled.log[sum(before.values()) :] if "Step" in request.text]
     assert natives == []
 
 
 def test_a_killed_evaluation_continues_and_pays_twice_only_for_calls_in_flight(skilled: ScriptedHost) -> None:
     skilled.latency = 0.05
-    process = begin("sums.jsonl", *ARMS, "--concurrency", "2", "-q")
-    wait_for(skilled, 15)
+    process = begin("sums.jsonl", *ARMS, "--concurrency", "2", "--limit", str(FEW), "-q")
+    wait_for(skilled, 6)
     process.kill()
     ended(process)
-    assert 15 <= len(skilled.log) < 3 * N
+    assert 6 <= len(skilled.log) < 3 * FEW
     skilled.latency = 0.0
-    done = measure("--no-self-consistency")
+    done = measure_few("--no-self-consistency")
     assert done.code == 0, done.err
-    assert len(skilled.log) <= 4 * N + 2
-    assert by_name(done.json)["lab:alpha"]["n"] == N
+    assert len(skilled.log) <= 4 * FEW + 2
+    assert by_name(done.json)["lab:alpha"]["n"] == FEW
 
 
 def test_a_budget_stops_the_evaluation_and_a_larger_one_continues_it(skilled: ScriptedHost) -> None:
-    done = measure("--budget", "0.002", "--no-self-consistency")
+    done = measure_few("--budget", "0.002", "--no-self-consistency")
     assert done.code == 4
     assert "Run the same command again with --budget 0.02" in done.err
     assert "pnyx resume" not in done.err
-    assert 0 < len(skilled.log) < 4 * N
+    assert 0 < len(skilled.log) < 4 * FEW
     sent = len(skilled.log)
-    done = measure("--budget", "10", "--no-self-consistency")
+    done = measure_few("--budget", "10", "--no-self-consistency")
     assert done.code == 0, done.err
-    assert len(skilled.log) == 4 * N
-    assert sent < 4 * N
+    assert len(skilled.log) == 4 * FEW
+    assert sent < 4 * FEW
 
 
 def test_ctrl_c_stops_the_evaluation_and_calls_in_flight_finish(skilled: ScriptedHost) -> None:
@@ -191,7 +198,9 @@ def test_ctrl_c_stops_the_evaluation_and_calls_in_flight_finish(skilled: Scripte
 
 
 def test_a_replay_makes_the_same_report_and_calls_no_model(skilled: ScriptedHost, tmp_path: Path) -> None:
-    first = measure("--log", "log.jsonl", "--html", "report.html")
+    first = measure_few("--log", "log.jsonl", "--html", "report.html")
+    (stored,) = (data_dir() / "eval").glob("*/log.jsonl")
+    assert stored.read_text() == Path("log.jsonl").read_text()
     sent = len(skilled.log)
     again = pnyx("eval", "--replay", "log.jsonl", "--json")
     assert again.json == first.json
@@ -209,37 +218,37 @@ def test_nothing_is_learned_where_an_evaluation_is_asked_not_to(skilled: Scripte
 
 
 def test_later_runs_learn_from_the_grades_and_the_arms_do_not(skilled: ScriptedHost) -> None:
-    measure()
+    measure_few("--no-self-consistency")
     document = pnyx("calibration", "--json").json
     assert document["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
-    assert document["protocols"]["voting"]["n"] == N
+    assert document["protocols"]["voting"]["n"] == FEW
     later = pnyx("ask", "Case 40: what is 40 + 5?", "-p", "voting", "--json", "-q").json
-    assert later["detail"]["history"]["n"] == N
-    measure("--seed", "1", "--limit", "2", "--log", "log.jsonl")
+    assert later["detail"]["history"]["n"] == FEW
+    measure("--seed", "1", "--limit", "1", "--no-self-consistency", "--log", "log.jsonl")
     runs = [json.loads(line)["run_id"] for line in Path("log.jsonl").read_text().splitlines()[1:]]
     assert "history" not in pnyx("export", runs[-1], "--format", "json").json["result"]["detail"]
 
 
 def test_failures_are_reported_and_tried_again_next_time(skilled: ScriptedHost) -> None:
     skilled.on("gamma", status=400, message="not today")
-    done = measure("--no-self-consistency")
+    done = measure_few("--no-self-consistency")
     assert done.code == 5, done.err
     arm = by_name(done.json)["lab:gamma"]
-    assert (arm["errors"], arm["accuracy"]["mean"]) == (N, 0.0)
+    assert (arm["errors"], arm["accuracy"]["mean"]) == (FEW, 0.0)
     skilled.on("gamma", text=reply)
-    done = measure("--no-self-consistency")
+    done = measure_few("--no-self-consistency")
     assert done.code == 0, done.err
-    assert by_name(done.json)["lab:gamma"]["accuracy"]["mean"] == pytest.approx(accuracy("gamma"))
+    assert by_name(done.json)["lab:gamma"]["accuracy"]["mean"] == pytest.approx(accuracy("gamma", FEW))
 
 
 def test_a_model_that_recovers_makes_no_question_count_twice(skilled: ScriptedHost) -> None:
     """Neither in the pool, recorded under the first model that answered, nor in its decisions."""
     skilled.on("alpha", status=400, message="not today")
-    assert measure("--no-self-consistency").code == 5
+    assert measure_few("--no-self-consistency").code == 5
     skilled.on("alpha", text=reply)
-    assert measure("--no-self-consistency").code == 0
+    assert measure_few("--no-self-consistency").code == 0
     document = pnyx("calibration", "--json").json
-    assert (document["models"]["n"], document["protocols"]["voting"]["n"]) == (N, N)
+    assert (document["models"]["n"], document["protocols"]["voting"]["n"]) == (FEW, FEW)
     assert document["models"]["accuracies"].keys() == {"lab:alpha", "lab:beta", "lab:gamma"}
 
 

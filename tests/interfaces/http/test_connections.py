@@ -219,3 +219,24 @@ async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
     announced = int(top.partition(b"content-length: ")[2].partition(b"\r\n")[0])
     # The export has the question several times, more than the buffers between the two hold.
     assert 0 < len(content) < announced
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "\x16\x03\x01 hello\n\n",
+        "GET / HTTP/1.1\n\n",
+        "GET / HTTP/1.1\nHost: a\nHost: b\n\n",
+        "POST /v1/runs HTTP/1.1\nHost: 127.0.0.1\nContent-Length: -1\n\n",
+    ],
+)
+async def test_what_is_not_http_is_refused_with_the_headers_of_every_response(
+    server: ServerHandle, request_text: str
+) -> None:
+    async with connected(server) as raw:
+        raw.send(request_text)
+        head, _, body = (await raw.rest()).decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 400 ")
+    for header in ("x-content-type-options: nosniff", "cache-control: no-store", "content-security-policy: "):
+        assert header in head.lower()
+    assert json.loads(body)["error"]["type"] == "bad_request"

@@ -25,7 +25,8 @@ PARTS = {
     "coverage of one run": ("coverage", "/v1/runs/"),
     "coverage of chats": ("coverage", f"^/v1/{CHATS}"),
     "coverage of the rest": ("coverage", f"^(?!/v1/(runs|{CHATS[1:]})"),
-    "fuzzing of runs": ("fuzzing", "/v1/runs"),
+    "fuzzing of runs": ("fuzzing", "/v1/runs$"),
+    "fuzzing of one run": ("fuzzing", "/v1/runs/"),
     "fuzzing of the rest": ("fuzzing", "^(?!/v1/runs)"),
     "sequences": ("stateful", ""),
 }

@@ -192,6 +192,17 @@ export interface Calibration {
   models: { rule: string; n: number; weights: Record<string, number>; accuracies: Record<string, number | null> };
 }
 
+/** An evaluation whose log is stored. questions: planned for each arm; null: unknown. */
+export interface StoredEvaluation {
+  id: string;
+  dataset: string;
+  models: string[];
+  arms: string[];
+  questions: number | null;
+  started: string;
+  updated_at: string;
+}
+
 /** A link to a run. token, url: of a new one only, and never again. */
 export interface ShareLink {
   id: string;
@@ -304,6 +315,11 @@ export class Api {
   costs = (by: string, days: number): Promise<Costs> => this.get(`/v1/costs?by=${by}&days=${days}`);
   /** The report of an evaluation, from its log. */
   evaluation = (log: string): Promise<Report> => this.post("/v1/evaluations/report", { log });
+  /** The evaluations that the server's machine made; a named key has none. */
+  evaluations = (): Promise<StoredEvaluation[]> => this.get("/v1/evaluations");
+  storedReport = (id: string): Promise<Report> => this.get(`/v1/evaluations/${encodeURIComponent(id)}`);
+  storedLog = async (id: string): Promise<string> =>
+    (await this.fetch(`/v1/evaluations/${encodeURIComponent(id)}/log`)).text();
   calibration = (): Promise<Calibration> => this.get("/v1/calibration");
   withdrawFeedback = async (id: string): Promise<void> => {
     await this.fetch(`${this.path(id)}/feedback`, { method: "DELETE" });

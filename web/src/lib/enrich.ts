@@ -1,7 +1,11 @@
-/** What is added to rendered text: a button that copies code, colours, formulas. */
+/** What is added to rendered text: its direction, a button that copies code, colours, formulas. */
+
+/** Each has the direction of its own text: an Arabic answer may quote an English one. */
+const BLOCKS = "p, ul, ol, blockquote, table, h1, h2, h3, h4, h5, h6";
 
 /** Add it to the text in `node`. The larger parts are loaded when a text needs them first. */
 export function enrich(node: HTMLElement): void {
+  for (const block of node.querySelectorAll(BLOCKS)) block.setAttribute("dir", "auto");
   for (const pre of node.querySelectorAll("pre")) addCopyButton(pre);
   if (node.querySelector("pre > code[class]")) {
     void import("./highlight.ts").then(({ colourCode }) => colourCode(node), ignore);
@@ -26,6 +30,7 @@ function addCopyButton(pre: HTMLElement): void {
       setTimeout(() => (button.textContent = "Copy"), 2000);
     });
   });
+  frame.dir = "ltr";
   pre.replaceWith(frame);
   frame.append(pre, button);
 }

@@ -95,6 +95,18 @@ export function questionsOf(rows: readonly Answer[]): Question[] {
   return [...found.values()];
 }
 
+/**
+ * The second accuracy minus the first, with a 95 % interval from theirs, as for independent samples
+ * (Newcombe, Statistics in Medicine 17, 1998, method 10); null if one is unknown.
+ */
+export function difference(one: Interval | null | undefined, other: Interval | null | undefined): Interval | null {
+  if (!one || !other) return null;
+  const mean = other.mean - one.mean;
+  const below = Math.hypot(other.mean - other.low, one.high - one.mean);
+  const above = Math.hypot(other.high - other.mean, one.mean - one.low);
+  return { mean, low: mean - below, high: mean + above };
+}
+
 /** Whether not all arms that answered are right, and not all are wrong. */
 export function differs(question: Question): boolean {
   return new Set([...question.answers.values()].map((answer) => answer.correct)).size > 1;

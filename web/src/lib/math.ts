@@ -26,6 +26,13 @@ export function drawFormulas(node: HTMLElement): void {
       continue;
     }
     one.replaceChildren(...drawn.childNodes);
+    one.dir = "ltr";
+    if (one.classList.contains("display")) {
+      // A wide formula scrolls, so the keyboard must reach it.
+      one.tabIndex = 0;
+      one.setAttribute("role", "group");
+      one.setAttribute("aria-label", "Formula");
+    }
     one.classList.add("drawn");
   }
 }

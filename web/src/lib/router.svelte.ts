@@ -7,7 +7,7 @@ export type Route =
   | { name: "runs" }
   | { name: "costs" }
   | { name: "calibration" }
-  | { name: "evaluation" }
+  | { name: "evaluation"; ids: string[] }
   | { name: "run"; id: string }
   | { name: "shared"; token: string }
   | { name: "compare"; ids: string[] };
@@ -46,7 +46,8 @@ function read(): Route {
   if (name === "runs") return id ? { name: "run", id: decode(id) } : { name: "runs" };
   if (name === "shared" && id) return { name, token: decode(id) };
   if (name === "compare" && id) return { name: "compare", ids: id.split(",").map(decode) };
-  if (name === "costs" || name === "calibration" || name === "evaluation") return { name };
+  if (name === "evaluation") return { name, ids: id ? id.split(",").map(decode) : [] };
+  if (name === "costs" || name === "calibration") return { name };
   return { name: "ask" };
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..markup.notation import digits_in_ascii
 from ..regex import regex
@@ -110,8 +110,7 @@ def _without_bullets(value: str) -> str:
     return ", ".join(item[1] for item in items if item) if len(items) > 1 and all(items) else value
 
 
-@dataclass(frozen=True, slots=True)
-class _Notation:
+class _Notation(NamedTuple):
     """The hints that matter for reading."""
 
     decimal: str

@@ -17,7 +17,9 @@ from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError
 from ..shares import Share
+from .encodings import ENCODINGS, Decoder, EncodingError
 from .errors import error_response, refusal
+from .key_count import MOST_KEYS, KeyCount
 from .key_log import WrongKeys
 from .usage import KeyUsage
 
@@ -103,6 +105,10 @@ class Access:
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request that is allowed."""
         body = _Body(receive, send, partial(self._key_valid, scope), self._most, self._settings.body_s)
+        if (encoding := _encoding(_Headers(scope))) is not None:
+            body.decoder = Decoder(encoding, self._most)
+            headers = [one for one in scope["headers"] if one[0].lower() not in _OF_ENCODED]
+            scope = {**scope, "headers": headers}
         await self.inner(scope, body.receive, body.send)
         if body.refused is not None:
             await body.refused(scope, receive, send)
@@ -240,7 +246,22 @@ def _body_refusal(headers: _Headers, most: int) -> Any:
         kind = (headers.one("content-type") or "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return refusal(415, "a body must be JSON: Content-Type: application/json")
+        if (encoding := _encoding(headers)) is not None and encoding not in ENCODINGS:
+            return refusal(
+                415, f"a body can be sent as it is, or as {_CODINGS}", {"Accept-Encoding": _CODINGS}
+            )
     return None
+
+
+_CODINGS = ", ".join(ENCODINGS)
+_OF_ENCODED = (b"content-encoding", b"content-length")
+"""Headers that say nothing of a body once it is decoded."""
+
+
+def _encoding(headers: _Headers) -> str | None:
+    """The encoding of the body, None if it is sent as it is."""
+    named = ",".join(headers.many("content-encoding")).strip().lower()
+    return None if named in ("", "identity") else named
 
 
 def _unauthorized(message: str) -> Any:
@@ -253,6 +274,10 @@ def _too_large(most: int) -> Any:
 
 def _too_slow(seconds: float) -> Any:
     return refusal(408, f"the body did not arrive within {seconds:g} s, see [serve] body_s", CLOSE)
+
+
+def _too_many_keys() -> Any:
+    return refusal(413, f"the objects of the body have more than {MOST_KEYS:,} keys")
 
 
 class _Body:
@@ -271,9 +296,10 @@ class _Body:
         seconds: float,
     ) -> None:
         self.refused: Any = None
+        self.decoder: Decoder | None = None
         self._most, self._seconds = most, seconds
         self._receive, self._send, self._key_valid = receive, send, key_valid
-        self._bytes, self._since = 0, 0.0
+        self._bytes, self._since, self._count = 0, 0.0, KeyCount()
         self._complete = self._started = self._ended = False
 
     async def receive(self) -> Message:
@@ -284,6 +310,19 @@ class _Body:
         self._complete = not message.get("more_body", False)
         if self._bytes > self._most:
             raise self._refuse(_too_large(self._most))
+        if self.decoder is not None and message["type"] == "http.request":
+            try:
+                decoded = self.decoder.add(message.get("body", b""), self._complete)
+            except EncodingError as exc:
+                raise self._refuse(
+                    _too_large(self._most) if exc.too_long else refusal(400, str(exc))
+                ) from None
+            message = {**message, "body": decoded}
+        self._count.add(message.get("body", b""))
+        if self._count.keys > MOST_KEYS:
+            raise self._refuse(_too_many_keys())
+        if not self._count.is_utf8:
+            raise self._refuse(refusal(400, "the body is not JSON in UTF-8"))
         return message
 
     async def _next(self) -> Message:

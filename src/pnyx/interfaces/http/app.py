@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from ..._version import __version__
 from ...errors import PnyxError, StoreError
-from ..json_body import explain, explain_json
+from ..json_body import explain, explain_json, param_of
 from ..keys import Keys
 from ..service import RunService
 from ..shares import Shares
@@ -29,7 +29,8 @@ from .apis import chat, messages, models, responses
 from .apis.conversation import RefusedError
 from .apis.retries import Retries
 from .apis.shapes import Shapes, is_of_api
-from .errors import Error, Exact, error_response, refusal
+from .errors import Exact, error_response, error_schemas, refusal
+from .evaluations import ROUTER as EVALUATIONS
 from .key_log import KeyLog
 from .listening import most_connections
 from .listing import ROUTER as LISTING
@@ -54,8 +55,10 @@ APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
 BODIES = (StartRun, Resume, Feedback, Labelling, ShareRun)
 FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
 """Every field of a request body, to suggest the nearest one for an unknown field."""
+ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Error}
+    # By reference, because FastAPI would build a validator of each model for each route: a tenth of a second.
+    status: {"content": ERROR}
     for status in (400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 421, 422, 499, 500, 502, 503, 504)
 }
 
@@ -72,7 +75,7 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, SHARES, *APIS, LISTING, METRICS_PAGE):
+    for router in (RUNS, SHARES, *APIS, LISTING, EVALUATIONS, METRICS_PAGE):
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
@@ -145,8 +148,7 @@ async def _file(file: Response, request: Request) -> Response:
 
 async def _error(request: Request, exc: Exception) -> Response:
     if isinstance(exc, RefusedError):
-        type = "usage_error" if exc.status == 400 else ""
-        return refusal(exc.status, str(exc), type=type, param=exc.param)
+        return refusal(exc.status, str(exc), type=exc.code, param=exc.param)
     return error_response(exc, service_of(request).redact, f"{request.method} {request.url.path}")
 
 
@@ -155,8 +157,11 @@ async def _invalid(request: Request, exc: Exception) -> Response:
     errors = exc.errors()
     if not is_of_api(request.url.path):
         return refusal(422, explain(errors, FIELDS))
-    place = [str(part) for part in errors[0]["loc"] if part != "body"]
-    return refusal(400, explain(errors), param=place[0] if place else "")
+    if errors[0]["type"] == "json_invalid":
+        return refusal(400, explain(errors))
+    if not (param := param_of(errors[0])):
+        return refusal(400, "the body must be a JSON object")
+    return refusal(400, explain(errors), param=param)
 
 
 async def _http(request: Request, exc: Exception) -> Response:
@@ -169,13 +174,25 @@ async def _http(request: Request, exc: Exception) -> Response:
         return refusal(405, f"allowed methods: {', '.join(allowed)}", {"Allow": ", ".join(allowed)})
     if isinstance(why := exc.__cause__, ValueError | RecursionError):
         return refusal(exc.status_code, f"the body is {explain_json(why)}")
-    missing = "no such path; GET /openapi.json lists the paths"
+    missing = f"no such path; {_instead(request)}"
     return refusal(exc.status_code, missing if exc.status_code == 404 else str(exc.detail), exc.headers)
+
+
+def _instead(request: Request) -> str:
+    """Where the path is that a client means whose base URL has `/v1` too often or not at all."""
+    path = request.url.path
+    for other in (f"/v1{path}", path.removeprefix("/v1")):
+        if is_of_api(other) and other != path and not is_of_api(path):
+            return f"it is {other} here, so the base URL of the client is to end with one /v1"
+    return "GET /openapi.json lists the paths"
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        schema["components"]["schemas"] = dict(
+            sorted((schema["components"]["schemas"] | error_schemas()).items())
+        )
         schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{"key": []}]
         schema["paths"]["/health"]["get"]["security"] = []

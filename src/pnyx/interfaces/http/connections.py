@@ -18,6 +18,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from .apis.shapes import guarded
+
 __all__ = ["SPARE", "Connection", "Connections"]
 
 SPARE = 16
@@ -126,6 +128,13 @@ class Connection(H11Protocol):
         if self.spare and self.cycle is not None:
             self.cycle.keep_alive = False
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP; uvicorn's own response lacks the headers that all others have."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            why = "the request is not valid HTTP, or its head is longer than 64 kB"
+            self.transport.write(_refusal("400 Bad Request", "bad_request", why))
+        self.transport.close()
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self.has_served = True
@@ -164,7 +173,8 @@ class Connection(H11Protocol):
         if self.transport.is_closing():
             return
         if self.conn.trailing_data[0]:
-            self.transport.write(_slow_head(self._pool.head_s))
+            why = f"the head of the request did not arrive within {self._pool.head_s:g} s, see [serve] head_s"
+            self.transport.write(_refusal("408 Request Timeout", "request_timeout", why))
         self.transport.close()
 
     def pause_writing(self) -> None:
@@ -191,12 +201,10 @@ class Connection(H11Protocol):
             self._stalled = None
 
 
-def _slow_head(seconds: float) -> bytes:
-    """The response to a head that did not arrive in time; its path, and so its API, are not known."""
-    message = f"the head of the request did not arrive within {seconds:g} s, see [serve] head_s"
-    body = json.dumps({"error": {"type": "request_timeout", "message": message}}).encode()
-    head = (
-        b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncache-control: no-store\r\n"
-        b"x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
-    )
-    return head % len(body) + body
+def _refusal(status: str, type: str, message: str) -> bytes:
+    """The response to a head that cannot be read; its path, and so its API, are not known."""
+    body = json.dumps({"error": {"type": type, "message": message}}).encode()
+    fields = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    fields.append((b"content-length", str(len(body)).encode()))
+    head = b"".join(b"%s: %s\r\n" % field for field in guarded(fields))
+    return b"HTTP/1.1 %s\r\n%s\r\n" % (status.encode(), head) + body

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 from ...errors import OverLimit, PnyxError
 from ..bugs import log_bug
 
-__all__ = ["Error", "Exact", "error_response", "refusal"]
+__all__ = ["Error", "Exact", "error_response", "error_schemas", "refusal"]
 
 RETRY_S = "5"
 """Seconds after which a client may try again when the server is busy."""
@@ -49,6 +49,13 @@ class Error(BaseModel):
     """The body of every error response."""
 
     error: Problem
+
+
+def error_schemas() -> dict[str, Any]:
+    """Return the JSON schemas of `Error` and its parts by name, for the components of an OpenAPI document."""
+    template = "#/components/schemas/{model}"
+    schema = Error.model_json_schema(ref_template=template, mode="serialization")
+    return {**schema.pop("$defs"), Error.__name__: schema}
 
 
 class Exact(JSONResponse):

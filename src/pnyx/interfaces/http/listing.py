@@ -11,8 +11,6 @@ from starlette.responses import Response
 
 from ... import protocols
 from ...errors import ConfigError
-from ...evaluate.analysis.log import Log
-from ...evaluate.report.document import document
 from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
 from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
@@ -25,8 +23,6 @@ from .schemas import (
     Calibration,
     Costs,
     Defaults,
-    EvaluationLog,
-    EvaluationReport,
     ModelRow,
     Planned,
 )
@@ -89,16 +85,6 @@ async def costs(
 
 def _named(row: dict[str, Any], by: str) -> dict[str, Any]:
     return {"name": row[by], **{name: value for name, value in row.items() if name != by}}
-
-
-@ROUTER.post("/evaluations/report", response_model=EvaluationReport)
-async def report_evaluation(request: Request, body: EvaluationLog) -> Response:
-    """Build the report of an evaluation from its log, as `pnyx eval --replay` does. Nothing is stored."""
-
-    def report() -> dict[str, Any]:
-        return document(Log.parse(body.log.split("\n"), "the log"))
-
-    return Exact(await asyncio.to_thread(report))
 
 
 @ROUTER.get("/calibration", response_model=Calibration)

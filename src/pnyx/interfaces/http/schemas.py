@@ -31,6 +31,7 @@ __all__ = [
     "ShareRun",
     "SharedRun",
     "StartRun",
+    "StoredEvaluation",
     "Wait",
 ]
 
@@ -144,6 +145,18 @@ class EvaluationReport(BaseModel):
     partial: bool
     arms: list[dict[str, Any]]
     pairs: list[dict[str, Any]]
+
+
+class StoredEvaluation(BaseModel):
+    """An evaluation whose log is stored. questions: planned for each arm; null: unknown."""
+
+    id: str
+    dataset: str
+    models: list[str]
+    arms: list[str]
+    questions: int | None
+    started: str
+    updated_at: str
 
 
 class SeatAnswer(BaseModel):

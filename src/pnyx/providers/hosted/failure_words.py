@@ -116,9 +116,10 @@ TOO_LONG = regex(
     r"|over the|must be less|but max)[^.]{0,60}(?:token|length|context|window)"
     r"|(?:prompt|inputs?) tokens? must be (?:less|at most|<)"
     r"|(?:input|prompt) tokens? limit|(?:prompt|input) (?:has|is|of) \d+ tokens"
-    r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long)|session_len|payload size exceeds"
+    r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)|session_len"
+    r"|payload size exceeds"
     r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded|exceeded this model context"
-    r"|max_tokens must be at least 1, got -|tokens? ?数量?超"
+    r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入长度|超长|过长",
@@ -134,7 +135,7 @@ TOO_LARGE = regex(
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|requests? per (?:minute|second)"
-    r"|per.minute|request limit reached|rate exceeded|qps|concurren|slow down|限流|并发|过于频繁|请求过多"
+    r"|per.min|request limit reached|rate exceeded|qps|concurren|slow down|限流|并发|过于频繁|请求过多"
     r"|速率|频率",
     re.IGNORECASE,
 )
@@ -154,7 +155,8 @@ TEMPORARY = regex(
 
 FILTERED = regex(
     r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
-    r"|blocked)|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK|data_inspection_failed"
+    r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
+    r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
@@ -173,7 +175,7 @@ BAD_KEY = regex(
     r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:x-)?(?:api|auth|access|subscription|security)[ -]?"
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
     r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|authentication error"
-    r"|authentication failed|authfailure|signature does not match|无效的令牌",
+    r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
@@ -184,7 +186,7 @@ NO_MODEL = regex(
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
     r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
-    r"|requested model is not supported|unexpected model name|模型不存在|您无权访问",
+    r"|requested model is not supported|unexpected model name|模型不存在|model \S+ 不存在|您无权访问",
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""

@@ -98,15 +98,24 @@ _TOO_MUCH = regex(
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
-    r"(?<!is )(?:greater|more|higher|larger) than|higher max|at least|below min|minimum value|>= ?\d"
+    r"(?<!is )(?<!not be )(?:greater|more|higher|larger) than|higher max|at least"
+    r"|below min|minimum value|>= ?\d"
     r"|required",
     re.IGNORECASE,
 )
 _LESS = regex(r"less than|lower than|at most|<=", re.IGNORECASE)
 
 
+_PROMPT = regex(
+    r"\b(?:prompt|input)s? (?:is|are) (?:too (?:long|large)|longer)[^.]{0,20}\bmax(?:imum)? tokens",
+    re.IGNORECASE,
+)
+
+
 def is_about_limit(found: Report, message: str) -> bool:
     """Whether the host finds the output limit too high. message: its words, without the model's name."""
+    if _PROMPT.search(message):
+        return False  # of the prompt
     if _TOO_LITTLE.search(message) and not _LESS.search(message):
         return False
     return bool(_LIMIT.search(f"{found.param} {message}") and _TOO_MUCH.search(message))

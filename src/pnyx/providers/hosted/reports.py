@@ -72,6 +72,9 @@ def report(document: Any) -> Report | None:
     base = document.get("base_resp")  # of MiniMax
     if isinstance(base, Mapping) and base.get("status_code"):
         return Report(0, str(base.get("status_msg") or base), str(base["status_code"]))
+    for name in ("err", "fault", "Error"):
+        if found := document.get(name):
+            return _report(found, document)
     if _ANSWERS & document.keys() or isinstance(document.get("message"), Mapping):
         return None
     if len(document) == 1 and str(name := next(iter(document))).endswith("Exception"):  # of Bedrock
@@ -198,7 +201,10 @@ def _details(value: Any) -> Iterator[str]:
             yield from _details(one.get("violations"))
 
 
-_MESSAGES = ("message", "msg", "detail", "error_msg", "error_message", "errors", "error", "description")
+_MESSAGES = (
+    *("message", "msg", "detail", "error_msg", "error_message", "errors", "error", "description"),
+    *("Message", "faultstring"),
+)
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
 
 

@@ -28,7 +28,8 @@ class Meter:
 
     def usage(self, reports: Mapping[str, Any]) -> Usage | None:
         """The reports as tokens, however odd, or None if they are not whole numbers or all zero."""
-        for named in (reports, _snake_case(reports)):
+        for spell in (dict, _snake_case):
+            named = spell(reports)
             for count in (self.count, *COUNTS):
                 try:
                     counts = count(named)

@@ -67,7 +67,7 @@ class Exhausted(OutOfBudget):
 
 def open_account(connection: Connection, scope: str, cap_nusd: int | None) -> None:
     """Create the account, or set the cap of the existing one."""
-    connection.execute(_OPEN, {"scope": scope, "cap": cap_nusd})
+    _OPEN(connection, {"scope": scope, "cap": cap_nusd})
 
 
 def read_account(connection: Connection, scope: str) -> Account:
@@ -104,9 +104,11 @@ def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged
     _settle_statement(len(scopes))(connection, values)
 
 
-_OPEN = text(
-    "INSERT INTO ledger (scope, cap_nusd, spent_nusd, reserved_nusd) VALUES (:scope, :cap, 0, 0) "
-    "ON CONFLICT (scope) DO UPDATE SET cap_nusd = excluded.cap_nusd"
+_OPEN = Prepared(
+    text(
+        "INSERT INTO ledger (scope, cap_nusd, spent_nusd, reserved_nusd) VALUES (:scope, :cap, 0, 0) "
+        "ON CONFLICT (scope) DO UPDATE SET cap_nusd = excluded.cap_nusd"
+    )
 )
 
 

@@ -6,6 +6,7 @@ A refused write, such as one under an old epoch, raises; the engine rolls back t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -180,7 +181,14 @@ def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> No
     if "result" in columns:
         word_index.update(connection, run_id, columns["result"])
     values = {**columns, **pack_columns(connection, run_id, columns)}
-    connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
+    changed = {f"new_{name}": value for name, value in values.items()}
+    _patch(tuple(sorted(values)))(connection, {"run": run_id, **changed})
+
+
+@cache
+def _patch(names: tuple[str, ...]) -> Prepared:
+    changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    return Prepared(update(runs).where(runs.c.id == bindparam("run")).values(changed))
 
 
 _ADVANCE = Prepared(

@@ -66,11 +66,8 @@ def add(connection: Connection, *entries: tuple[str, str, Mapping[str, Any] | No
     """Index new runs. entries: (id, question, result)."""
     found = [(id, Words.of(question, result)) for id, question, result in entries]
     if connection.dialect.name == "sqlite":
-        driver = driver_of(connection)
         for id, words in found:
-            row = (id, words.checksum())
-            number = driver.execute("INSERT INTO recall_runs (run, checksum) VALUES (?, ?)", row).lastrowid
-            driver.execute("INSERT INTO recall (rowid, question, answer) VALUES (?, ?, ?)", (number, *words))
+            _insert(connection, id, words)
     else:
         _ADD(connection, *({"run": id, **words._asdict()} for id, words in found))
 
@@ -78,11 +75,13 @@ def add(connection: Connection, *entries: tuple[str, str, Mapping[str, Any] | No
 def update(connection: Connection, run_id: str, result: Mapping[str, Any] | None) -> None:
     """Index the new result of a run, whose row still has the old one."""
     if connection.dialect.name == "sqlite":
-        ((_, question, old),) = originals(connection, [run_id])
-        if Words.of(question, old) != Words.of(question, result):
+        row = driver_of(connection).execute("SELECT question, result FROM runs WHERE id = ?", (run_id,))
+        before = Words.of(*_original(connection, *row.fetchone()))
+        after = Words(before.question, Words.of("", result).answer)
+        if before != after:
             # Under a new number: should the index keep a word of the old result, it leads to no run.
-            _remove(connection, run_id, Words.of(question, old))
-            add(connection, (run_id, question, result))
+            _remove(connection, run_id, before)
+            _insert(connection, run_id, after)
     else:
         _UPDATE(connection, {"run": run_id, "answer": Words.of("", result).answer})
 
@@ -131,6 +130,12 @@ def outcome(result: Mapping[str, Any] | None) -> str:
     answer, final = result["answer"] or "", result["final_answer"] or ""
     parts = [answer, "" if final in answer else final, *(entry["text"] for entry in result["dissent"])]
     return "\n— ".join(filter(None, parts))
+
+
+def _insert(connection: Connection, run_id: str, words: Words) -> None:
+    driver, row = driver_of(connection), (run_id, words.checksum())
+    number = driver.execute("INSERT INTO recall_runs (run, checksum) VALUES (?, ?)", row).lastrowid
+    driver.execute("INSERT INTO recall (rowid, question, answer) VALUES (?, ?, ?)", (number, *words))
 
 
 def _remove(connection: Connection, run_id: str, words: Words) -> None:

@@ -24,11 +24,18 @@ async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
 
 @pytest.fixture
 async def client(server: ServerHandle) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=SERVER_KEY, max_retries=0) as client:
+    # Without the certificates of authorities, whose reading takes longer than most requests.
+    http = openai.DefaultAsyncHttpxClient(verify=False)
+    async with openai.AsyncOpenAI(
+        base_url=f"{server.url}/v1", api_key=SERVER_KEY, max_retries=0, http_client=http
+    ) as client:
         yield client
 
 
 @pytest.fixture
 async def claude(server: ServerHandle) -> AsyncIterator[anthropic.AsyncAnthropic]:
-    async with anthropic.AsyncAnthropic(base_url=server.url, api_key=SERVER_KEY, max_retries=0) as client:
+    http = anthropic.DefaultAsyncHttpxClient(verify=False)
+    async with anthropic.AsyncAnthropic(
+        base_url=server.url, api_key=SERVER_KEY, max_retries=0, http_client=http
+    ) as client:
         yield client

@@ -32,6 +32,7 @@ from ....evaluate.execution.arm_names import (
 )
 from ....evaluate.items import Item
 from ....evaluate.questions import find_items
+from ....evaluate.stored import LOG as STORED_LOG
 from ....extras import need
 from ....providers.catalogue import default_panel, parse_seats
 from ....run.request import RunRequest
@@ -245,6 +246,7 @@ async def _run(
                 bench, dataset, items, arms, limit=limit, concurrency=concurrency, folder=folder
             )
         progress.close()
+        _store(output, answers, folder)
         if log is not None:
             answers.write(log)
         if learn and batch.halted is None and not bench.waiting:
@@ -261,6 +263,15 @@ async def _run(
         output.error(f"{waiting} would cost more than budget.run_usd allows for a run. {more}")
         return OutOfBudget.exit_code
     return code
+
+
+def _store(output: Output, answers: Log, folder: Path) -> None:
+    """Keep the log, with which the page shows the evaluation."""
+    try:
+        answers.write(folder / STORED_LOG)
+    except UsageError as exc:
+        # The answers are paid, and the report does not need the file.
+        output.error(f"the page will not list this evaluation: {exc}")
 
 
 def _dry_run(

@@ -22,11 +22,13 @@ from .parts import (
     MOST_TURNS,
     Definitions,
     Lenient,
+    LenientRequest,
     MostTokens,
     Names,
     Parts,
     Stop,
     answer_schema,
+    effort_of,
     result_turn,
     sequences,
     turn,
@@ -63,7 +65,11 @@ class StreamOptions(Lenient):
     include_usage: bool | None = None
 
 
-class _Common(Lenient):
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Bias = Annotated[float, Field(ge=-100, le=100)]
+
+
+class _Common(LenientRequest):
     model: Annotated[Name, Field(min_length=1)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -73,7 +79,20 @@ class _Common(Lenient):
     max_tokens: MostTokens | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
+    logit_bias: Annotated[dict[Name, Bias], Field(max_length=10_000)] | None = None
     pnyx: Document = Field(default_factory=dict)
+
+
+OF_OTHERS = {
+    "instructions": "chat completions have a message with the role system",
+    "system": "chat completions have a message with the role system",
+    "max_output_tokens": "chat completions have max_completion_tokens",
+    "stop_sequences": "chat completions have stop",
+    "output_config": "chat completions have response_format",
+}
+"""Fields of other APIs that would change the answer, and what there is instead."""
 
 
 class Completion(_Common):
@@ -89,7 +108,7 @@ class Completion(_Common):
     max_completion_tokens: MostTokens | None = None
     reasoning_effort: Name | None = None
     logprobs: bool | None = None
-    top_logprobs: int | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
     response_format: Document | None = None
     modalities: Annotated[list[Name], Field(max_length=16)] | None = None
     tools: Definitions = None
@@ -105,6 +124,7 @@ class Completion(_Common):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
+        self.refuse_fields(OF_OTHERS)
         if self.logprobs or self.top_logprobs:
             raise refuse("logprobs", "a panel has no probabilities of tokens")
         if self.modalities and set(self.modalities) != {"text"}:
@@ -123,7 +143,7 @@ class Completion(_Common):
             max_tokens=self.max_completion_tokens or self.max_tokens,
             stop=sequences(self.stop),
             seed=self.seed,
-            effort=self.reasoning_effort,
+            effort=effort_of(self.reasoning_effort, "reasoning_effort"),
             schema=answer_schema(self.response_format, "response_format"),
             tools=tools,
             more=self.pnyx,

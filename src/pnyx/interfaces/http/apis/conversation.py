@@ -28,11 +28,12 @@ MEDIA = "left out here: an image, a sound or a file, which the panel cannot read
 
 
 class RefusedError(UsageError):
-    """A request that cannot be served. param: the field of the request, for the error."""
+    """A request that cannot be served. param: the field of the request, code: the error's, for the error."""
 
-    def __init__(self, message: str, param: str, status: int = 400) -> None:
+    def __init__(self, message: str, param: str, status: int = 400, code: str = "") -> None:
         super().__init__(message)
         self.param, self.status = param, status
+        self.code = code or ("usage_error" if status == 400 else "")
 
 
 def refuse(param: str, message: str) -> RefusedError:
@@ -122,7 +123,7 @@ class Conversation:
         """
         question, material, files = self._split(earlier_files)
         named = _model(self.model, served, panels)
-        given = {"seed": self.seed, "effort": _effort(self.effort), "answer_schema": self.schema}
+        given = {"seed": self.seed, "effort": self.effort, "answer_schema": self.schema}
         more = {name: value for name, value in self.more.items() if name != "footer"}
         given |= self.tools.options if self.tools else {}
         body = {**named, **{name: value for name, value in given.items() if value is not None}, **more}
@@ -151,6 +152,8 @@ class Conversation:
         texts = [_shown(turn, files, yes) for turn, yes in zip(self.turns, given, strict=True)]
         if not texts[asked].strip():
             raise refuse(self.name_of_turns, "the last message of the user is empty")
+        if any("\0" in text for text in texts):
+            raise refuse(self.name_of_turns, "a message is not text: it contains NUL")
         material = [
             Material(f"{'Earlier' if n < asked else 'Since then'}, {turn.role}", texts[n])
             for n, turn in enumerate(self.turns)
@@ -195,8 +198,3 @@ def _model(name: str, served: Mapping[str, ServedModel], panels: Collection[str]
     preset = {"preset": arm.options[PRESET]} if PRESET in arm.options else {}
     options = {key: value for key, value in arm.options.items() if key != PRESET}
     return {"protocol": arm.protocol, **preset, "options": options}
-
-
-def _effort(level: str | None) -> str | None:
-    """Return the level of `RunRequest` for one of OpenAI's, which has more; `RunBody` reports any other."""
-    return None if level is None else {"minimal": "low", "xhigh": "high", "max": "high"}.get(level, level)

@@ -25,12 +25,14 @@ from .parts import (
     MOST_TURNS,
     Definitions,
     Lenient,
+    LenientRequest,
     MostTokens,
     Names,
     Parts,
     StopText,
     answer_schema,
     content_of,
+    effort_of,
     result_turn,
     turn,
 )
@@ -73,7 +75,23 @@ class _Message(Lenient):
             yield replace(said, aside=bool(results and _ASIDE.fullmatch(said.text)))
 
 
-class CountTokens(Lenient):
+THINKING = ("enabled", "disabled", "adaptive")
+LEAST_THINKING = 1024
+"""Tokens; fewer are refused by the API itself."""
+OF_OTHERS = {
+    "instructions": "there is system",
+    "max_completion_tokens": "there is max_tokens",
+    "max_output_tokens": "there is max_tokens",
+    "reasoning_effort": "there is output_config.effort",
+    "response_format": "there is output_config.format",
+    "stop": "there are stop_sequences",
+    "n": "a message has one answer",
+    "container": "a panel runs no code in a container",
+}
+"""Fields of other APIs, or of what a host runs, that would change the answer, and what there is instead."""
+
+
+class CountTokens(LenientRequest):
     """A request whose tokens are counted."""
 
     model: Annotated[Name, Field(min_length=1)]
@@ -81,18 +99,22 @@ class CountTokens(Lenient):
     system: Parts = None
     tools: Definitions = None
     tool_choice: Document | None = None
+    mcp_servers: Definitions = None
     pnyx: Document = Field(default_factory=dict)
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
         names: Names = {}
-        system = [content_of(self.system, "system").text]
+        found = content_of(self.system, "system")
+        if found.media or found.files:
+            raise refuse("system", "must be text")
+        system = [found.text]
         system += [content_of(one.content, "messages").text for one in self.messages if one.role == "system"]
         return Conversation(
             model=self.model,
             instructions=tuple(filter(str.strip, system)),
             turns=tuple(one for m in self.messages if m.role != "system" for one in m.to_turns(names)),
-            tools=_tools(self.tools, self.tool_choice or {}),
+            tools=_tools(self.tools, self.tool_choice or {}, bool(self.mcp_servers)),
             more=self.pnyx,
         )
 
@@ -115,29 +137,47 @@ class Messages(CountTokens):
 
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
+        self.refuse_fields(OF_OTHERS)
+        _check_thinking(self.thinking or {})
+        if any(not one.strip() for one in self.stop_sequences or ()):
+            raise refuse("stop_sequences", "each must have a character that is no white space")
         config = self.output_config or {}
-        effort = config.get("effort")
         schema = answer_schema(config.get("format"), "output_config.format")
         return replace(
             super().to_conversation(),
             max_tokens=self.max_tokens,
             stop=tuple(self.stop_sequences or ()),
-            effort=effort if isinstance(effort, str) else None,
+            effort=effort_of(config.get("effort"), "output_config.effort"),
             # The name of the field while the feature was in beta; clients still send it.
             schema=schema or answer_schema(self.output_format, "output_format"),
         )
 
 
-def _tools(tools: Iterable[Mapping[str, Any]] | None, choice: Mapping[str, Any]) -> Tools | None:
-    """The tools of a request, None without any. Raises `RefusedError`."""
+def _check_thinking(thinking: Mapping[str, Any]) -> None:
+    """Raise `RefusedError` unless this is a setting of thinking, or none."""
+    kind, budget = thinking.get("type"), thinking.get("budget_tokens")
+    if thinking and kind not in THINKING:
+        raise refuse("thinking.type", f"must be one of {', '.join(THINKING)}, not {str(kind)[:40]!r}")
+    if kind == "enabled" and not (isinstance(budget, int) and budget >= LEAST_THINKING):
+        raise refuse("thinking.budget_tokens", f"must be a whole number, at least {LEAST_THINKING}")
+
+
+def _tools(
+    tools: Sequence[Mapping[str, Any]] | None, choice: Mapping[str, Any], has_servers: bool
+) -> Tools | None:
+    """The tools of a request, None without any. has_servers: whether a host would add those of MCP servers.
+
+    Raises `RefusedError`.
+    """
     kind = choice.get("type", AUTO)
     if kind not in MODES:
         raise refuse("tool_choice.type", f"must be auto, any, none or tool, not {str(kind)[:40]!r}")
-    if not tools and kind in (AUTO, NONE):
+    if not tools and not has_servers and kind in (AUTO, NONE):
         return None
     names = (chosen_name(choice, "tool_choice.name"),) if kind == "tool" else ()
     parallel = False if choice.get("disable_parallel_tool_use") is True else None
-    return Tools.of(each(tools, _read), Choice(MODES[kind], names), parallel)
+    found = [*each(tools, _read), *(["mcp_servers"] if has_servers else [])]
+    return Tools.of(found, Choice(MODES[kind], names), parallel)
 
 
 def _read(document: Mapping[str, Any], param: str) -> Iterable[Tool | str]:

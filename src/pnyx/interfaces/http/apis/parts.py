@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from ....core.files import Source
+from ....run.options.answer_schema import check_schema
 from ...bounds import Document, Part, Text
 from .conversation import Turn, joined, refuse
 from .files import file_of
@@ -17,6 +18,7 @@ __all__ = [
     "MOST_TURNS",
     "Definitions",
     "Lenient",
+    "LenientRequest",
     "MostTokens",
     "Names",
     "Parts",
@@ -25,6 +27,7 @@ __all__ = [
     "answer_schema",
     "call_text",
     "content_of",
+    "effort_of",
     "result_turn",
     "sequences",
     "turn",
@@ -50,6 +53,37 @@ class Lenient(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class LenientRequest(Lenient):
+    """The body of a request."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    def refuse_fields(self, table: Mapping[str, str]) -> None:
+        """Raise `RefusedError` for a field that would change the answer, and is not one of this API.
+
+        table: each such field -> what to do instead.
+        """
+        for name, instead in table.items():
+            if (self.model_extra or {}).get(name) not in (None, "", [], {}):
+                raise refuse(name, instead)
+
+
+EFFORTS = {
+    **{level: level for level in ("none", "low", "medium", "high")},
+    **{"minimal": "low", "xhigh": "high", "max": "high"},
+}
+"""The levels of effort of the APIs -> those of a run."""
+
+
+def effort_of(level: object, param: str) -> str | None:
+    """The level of a run for one of an API. Raises `RefusedError` for any other."""
+    if level is None:
+        return None
+    if not isinstance(level, str) or level not in EFFORTS:
+        raise refuse(param, f"must be one of {', '.join(EFFORTS)}, not {str(level)[:40]!r}")
+    return EFFORTS[level]
+
+
 def sequences(stop: str | list[str] | None) -> tuple[str, ...]:
     return (stop,) if isinstance(stop, str) else tuple(stop or ())
 
@@ -69,9 +103,11 @@ def answer_schema(format: object, param: str) -> Mapping[str, Any] | None:
             # Responses have the schema beside the type, chat completions in an object of its own.
             within = format.get("json_schema", format)
             schema = within.get("schema") if isinstance(within, Mapping) else None
-            if isinstance(schema, Mapping):
-                return schema
-            raise refuse(param, "a format of type json_schema needs a schema")
+            if not isinstance(schema, Mapping):
+                raise refuse(param, "a format of type json_schema needs a schema")
+            if problem := check_schema(schema):
+                raise refuse(param, problem)
+            return schema
         case other:
             raise refuse(param, f"must be text, json_object or json_schema, not {str(other)[:40]!r}")
 
@@ -121,6 +157,13 @@ def call_text(name: object, arguments: object) -> str:
     return f"Call of the tool {name}: {written}"
 
 
+def _document(part: Mapping[str, Any], content: object, param: str) -> Content:
+    """What is in a document or a search result that a client sends as texts and images."""
+    found = content_of(content, param)
+    about = (part.get(name) for name in ("title", "source", "context"))
+    return found._replace(text=joined((*(one for one in about if isinstance(one, str)), found.text)))
+
+
 def _part(part: object, param: str) -> Content:
     if isinstance(part, str):
         return Content(part)
@@ -133,6 +176,10 @@ def _part(part: object, param: str) -> Content:
         return Content(part["text"])
     if kind == "refusal":
         return Content(str(part.get("refusal") or ""))
+    if kind == "search_result":
+        return _document(part, part.get("content"), param)
+    if kind == "document" and (source := part.get("source")) and source.get("type") == "content":
+        return _document(part, source.get("content"), param)
     if kind == "tool_use":
         return Content(call_text(part.get("name"), part.get("input")))
     if (file := file_of(part, param)) is not None:

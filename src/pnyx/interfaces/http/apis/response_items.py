@@ -157,7 +157,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
     used = answer.usage
     return {
         "input_tokens": used["input_tokens"],
-        "input_tokens_details": {"cached_tokens": used["cached_tokens"]},
+        "input_tokens_details": {"cached_tokens": used["cached_tokens"], "cache_write_tokens": 0},
         "output_tokens": used["output_tokens"],
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": used["input_tokens"] + used["output_tokens"],

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -25,16 +25,17 @@ from ..errors import Exact
 from ..state import owner_of, page_of, service_of
 from ..streaming import run_headers
 from .answer import Answer
-from .conversation import Conversation, Turn, joined, refuse
+from .conversation import Conversation, RefusedError, Turn, joined, refuse
 from .exchange import Exchange
 from .parts import (
     MOST_TURNS,
     Definitions,
-    Lenient,
+    LenientRequest,
     MostTokens,
     Names,
     answer_schema,
     call_text,
+    effort_of,
     result_turn,
     turn,
 )
@@ -48,7 +49,19 @@ ROUTER = APIRouter(prefix="/v1/responses", tags=["completions"])
 INSTRUCTING = ("system", "developer")
 
 
-class CreateResponse(Lenient):
+OF_OTHERS = {
+    "system": "responses have instructions",
+    "reasoning_effort": "responses have reasoning.effort",
+    "response_format": "responses have text.format",
+    "stop": "responses have no stop sequences; chat completions have",
+    "n": "a response has one answer",
+    "conversation": "conversations are not stored here; previous_response_id continues a response",
+}
+"""Fields of other APIs, or of objects that a host stores, and what there is instead."""
+LOGPROBS = "message.output_text.logprobs"
+
+
+class CreateResponse(LenientRequest):
     """A request in the format of OpenAI's Responses API. model: as for /v1/chat/completions.
 
     input: the question, or the items of a conversation. previous_response_id: the answer that it continues.
@@ -62,6 +75,8 @@ class CreateResponse(Lenient):
     background: bool | None = None
     store: bool | None = None
     max_output_tokens: MostTokens | None = None
+    max_tokens: MostTokens | None = None
+    """The same by its name in chat completions, which some clients send."""
     reasoning: Document | None = None
     text: Document | None = None
     tools: Definitions = None
@@ -70,22 +85,30 @@ class CreateResponse(Lenient):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     metadata: Document | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
+    include: Annotated[list[Name], Field(max_length=100)] | None = None
     pnyx: Document = Field(default_factory=dict)
 
     def to_conversation(self) -> Conversation:
         """Return the conversation of the request alone. Raises `UsageError` for what a panel cannot do."""
+        self.refuse_fields(OF_OTHERS)
+        if isinstance((self.model_extra or {}).get("prompt"), Mapping):
+            raise refuse("prompt", "no prompts are stored here; send its text as instructions or input")
+        if self.top_logprobs or LOGPROBS in (self.include or ()):
+            param = "top_logprobs" if self.top_logprobs else "include"
+            raise refuse(param, "a panel has no probabilities of tokens")
         items: Sequence[Mapping[str, Any]]
         items = [{"role": "user", "content": self.input}] if isinstance(self.input, str) else self.input
         names: Names = {}
         turns = [found for item in items if (found := _turn(item, names)) is not None]
         system = [self.instructions or "", *(one.text for one in turns if one.role in INSTRUCTING)]
-        effort = (self.reasoning or {}).get("effort")
         return Conversation(
             model=self.model,
             instructions=tuple(filter(str.strip, system)),
             turns=tuple(one for one in turns if one.role not in INSTRUCTING),
-            max_tokens=self.max_output_tokens,
-            effort=effort if isinstance(effort, str) else None,
+            max_tokens=self.max_output_tokens or self.max_tokens,
+            effort=effort_of((self.reasoning or {}).get("effort"), "reasoning.effort"),
             schema=answer_schema((self.text or {}).get("format"), "text.format"),
             tools=tools_of(self.tools, items, self.tool_choice, self.parallel_tool_calls),
             more=self.pnyx,
@@ -185,8 +208,11 @@ async def _continued(request: Request, body: CreateResponse) -> Conversation:
     conversation = body.to_conversation()
     if body.previous_response_id is None:
         return conversation
-    service, run_id = service_of(request), _run_of(body.previous_response_id)
-    record = await service.read(run_id, owner_of(request))
+    try:
+        run_id = _run_of(body.previous_response_id)
+        record = await service_of(request).read(run_id, owner_of(request))
+    except NotFound as exc:
+        raise RefusedError(str(exc), "previous_response_id", code="previous_response_not_found") from None
     said: dict[str, list[Turn]] = {"Earlier": [], "Since then": []}
     for one in record.row.check().spec.get("context", ()):
         when, _, role = one["label"].partition(", ")
@@ -223,13 +249,13 @@ def _head(run_id: str, created: int, model: str, body: CreateResponse | None = N
         "parallel_tool_calls": given.get("parallel_tool_calls") is not False,
         "previous_response_id": given.get("previous_response_id"),
         "reasoning": {"effort": (given.get("reasoning") or {}).get("effort"), "summary": None},
-        "store": True,
+        "store": given.get("store") is not False,
         "temperature": given.get("temperature"),
         "text": {"format": (given.get("text") or {}).get("format") or {"type": "text"}},
         "tool_choice": given.get("tool_choice") or "auto",
         "tools": given.get("tools") or [],
         "top_p": given.get("top_p"),
-        "truncation": "disabled",
+        "truncation": given.get("truncation") or "disabled",
         "metadata": dict(given.get("metadata") or {}),
         "usage": None,
     }

@@ -13,7 +13,13 @@ from ..access import App, Message, Receive, Send
 __all__ = ["Shapes", "error_of", "is_of_api"]
 
 ANTHROPIC = "/v1/messages"
-OPENAI = ("/v1/chat/", "/v1/completions", "/v1/responses", "/v1/models", "/v1/embeddings")
+OPENAI = (
+    *("/v1/chat/", "/v1/completions", "/v1/responses", "/v1/models", "/v1/embeddings"),
+    # What pnyx has not: its clients read that in their own form too.
+    *("/v1/audio", "/v1/batches", "/v1/conversations", "/v1/files", "/v1/images", "/v1/moderations"),
+)
+OF_MODELS = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings")
+"""Paths of which nothing but the model can be missing; besides those of one model."""
 _ANTHROPIC = {
     401: "authentication_error",
     402: "billing_error",
@@ -25,7 +31,8 @@ _ANTHROPIC = {
 }
 _OPENAI = {402: "insufficient_quota", 429: "rate_limit_error"}
 """HTTP status -> type of error; any other is `invalid_request_error`, or from 500 on the server's."""
-_CODES = {401: "invalid_api_key", 404: "model_not_found"}
+_CODES = {401: "invalid_api_key"}
+_SLASHES = regex(r"//+")
 _ID = regex(r"[\w.-]{1,128}")
 
 
@@ -50,7 +57,8 @@ class Shapes:
         sent = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
         request_id = sent if _ID.fullmatch(sent) else f"req_{secrets.token_hex(12)}"
         scope.setdefault("state", {})["request_id"] = request_id
-        path, held = scope["path"], dict[str, Any]()
+        path, held = _path(scope["path"]), dict[str, Any]()
+        scope = {**scope, "path": path}
 
         async def shaped(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -108,12 +116,13 @@ def error_of(path: str, status: int, body: bytes, request_id: str) -> Mapping[st
         shaped = {"type": _ANTHROPIC.get(status, usual), "message": error["message"]}
         return {"type": "error", "error": shaped, "request_id": request_id}
     usual = "invalid_request_error" if status < 500 else "server_error"
+    of_model = status == 404 and (path in OF_MODELS or path.startswith("/v1/models/"))
     return {
         "error": {
             "message": error["message"],
             "type": _OPENAI.get(status, usual),
-            "param": error.get("param") or ("model" if status == 404 else None),
-            "code": _CODES.get(status, error["type"]),
+            "param": error.get("param") or ("model" if of_model else None),
+            "code": "model_not_found" if of_model else _CODES.get(status, error["type"]),
         }
     }
 
@@ -121,6 +130,12 @@ def error_of(path: str, status: int, body: bytes, request_id: str) -> Mapping[st
 def _names(path: str) -> tuple[bytes, ...]:
     """The headers for the id of a request: Anthropic's clients read another one."""
     return (b"x-request-id", b"request-id") if path.startswith(ANTHROPIC) else (b"x-request-id",)
+
+
+def _path(path: str) -> str:
+    """The path of an API with single slashes: a base URL that ends with one makes two."""
+    single = _SLASHES.sub("/", path)
+    return single if is_of_api(single) else path
 
 
 def is_of_api(path: str) -> bool:

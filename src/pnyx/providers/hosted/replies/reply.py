@@ -16,7 +16,7 @@ from typing import Any
 from ...base import FinishReason, ToolCall
 from ..documents import DONE
 from ..failures import Report, failure, one_line, report
-from .finishes import FAILURES, FINISHES
+from .finishes import FAILURES, FINISHES, word_of
 
 __all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "first_of", "items", "mapping", "text_of"]
 
@@ -112,13 +112,13 @@ class Reader(ABC):
     @property
     def failed(self) -> bool:
         """Whether the reply has ended with a failure. An error that says more may follow."""
-        return self.finish.lower() in FAILURES
+        return word_of(self.finish) in FAILURES
 
     def check(self) -> None:
         """Raise `ProviderError` if the reply has ended with a failure."""
         if self.failed:
             words = self._end_words or f"the host ended the reply with {self.finish!r}"
-            raise failure(Report(FAILURES[self.finish.lower()], words, self.finish))
+            raise failure(Report(FAILURES[word_of(self.finish)], words, self.finish))
 
     def failure_words(self, document: Mapping[str, Any]) -> str:
         """The host's words for an end that is a failure."""
@@ -170,14 +170,14 @@ class Reader(ABC):
 
     def finish_reason(self) -> FinishReason:
         calls = any(tool.name for tool in self.tools.values())
-        reason = FINISHES.get(self.finish.lower(), "stop")
+        reason = FINISHES.get(word_of(self.finish), "stop")
         if self.refusal and reason == "stop":
             return "filter"
         return "tool" if calls and reason == "stop" else "stop" if reason == "tool" and not calls else reason
 
     def finish_detail(self) -> str:
         """The host's word for why the reply ended."""
-        refused = self.refusal and FINISHES.get(self.finish.lower()) != "filter"
+        refused = self.refusal and FINISHES.get(word_of(self.finish)) != "filter"
         return "refusal" if refused else one_line(self.finish)[:MAX_WORD]
 
     def answer(self) -> str:

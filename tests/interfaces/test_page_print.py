@@ -1,0 +1,76 @@
+"""The page on paper: every round is open, nothing is cut off, and there are no controls."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from playwright.sync_api import expect
+from pypdf import PdfReader
+
+from tests.interfaces.page_states import problems
+from tests.support.browsing import Serve, Tab
+from tests.support.scripted import ScriptedHost
+
+END = "endofline"
+LONG = f"""See [the manual](https://example.com/manual) for it.
+
+```
+{"let x = 1; " * 30}{END}1
+```
+
+| {"h" * 90} | {"column " * 20}{END}2 |
+|---|---|
+| {"c" * 90} | d |
+
+{"It is so, for a reason that takes a line. " * 60}{END}3
+
+Final answer: 42"""
+QUESTION = f"{'Is it so, and if not, what else could it be? ' * 40}{END}4"
+
+
+def test_a_printed_run_has_every_round_and_nothing_is_cut_off(tab: Tab, models: ScriptedHost) -> None:
+    models.on("*", text=lambda request: f"{LONG}\nReply{request.call}.")
+    page = tab.page
+    page.get_by_text("Limits and options").click()
+    page.get_by_label("Rounds").fill("2")
+    page.get_by_label("threshold").fill("1")
+    tab.ask(QUESTION, "consensus")
+    expect(tab.verdict).to_be_visible()
+    expect(page.locator(".stage")).to_have_count(2)
+    assert page.locator(".stage[open]").count() == 1
+    paper = PdfReader(io.BytesIO(page.pdf(format="A4", print_background=True)))
+    text = re.sub(r"\s", "", "".join(one.extract_text() for one in paper.pages))
+    replies = len(models.requests("alpha")) + len(models.requests("beta")) + len(models.requests("gamma"))
+    assert replies >= 4
+    assert text.count(f"{END}1") >= replies
+    assert f"{END}4" in text
+    assert "(https://example.com/manual)" in text
+    for control in ("ExportHTML", "Askagain", "Signout", "Wasthisanswerright", "Showless", "Showall", "Copy"):
+        assert control not in text, control
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 720, "height": 1000})
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".stage[open]")).to_have_count(2)
+    assert not tab.scrolls_sideways()
+    cut = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.locator(".markdown .table").count() >= replies
+    assert page.locator(".markdown .table, .markdown pre, .scroll, .markdown, .turn").evaluate_all(cut) == 0
+
+
+def test_wide_and_foreign_texts_break_no_rule(tab: Tab, server: Serve, models: ScriptedHost) -> None:
+    word = "Donaudampfschifffahrtselektrizität" * 4
+    wide = "+".join("abcdefghijklmnopqrstuvwxyz" * 3)
+    models.on(
+        "*", text=f"لا، `pg_dump` يكفي.\n\n- نعم\n\nIt is so.\n\n$${wide}$$\n\nFinal answer: {word[:70]}"
+    )
+    tab.ask(f"هل هذا صحيح؟ {word} https://example.com/{'p' * 300}", "consensus")
+    answer = tab.verdict.locator(".answer")
+    expect(answer.locator(".katex-display")).to_be_visible()
+    ways = "(all) => all.map((one) => getComputedStyle(one).direction)"
+    assert answer.locator("p, ul").evaluate_all(ways)[:3] == ["rtl", "rtl", "ltr"]
+    assert tab.page.locator("h1").evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    for width in (1440, 390):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        assert problems(tab) == []
+    tab.check(server)
