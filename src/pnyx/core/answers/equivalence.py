@@ -16,7 +16,7 @@ from .hints import NO_HINTS, Hints, hints_of
 from .identifiers import read_identifier
 from .labels import find_label, labels_in, without_ending
 from .literals import unfenced
-from .maths import estimate, same_value
+from .maths import differ_clearly, same_value
 from .maths.nodes import Apply, Based, Bindings, Number
 from .names import read_roman, same_spelling
 from .ordinals import read_ordinal
@@ -299,10 +299,9 @@ def _same_maths(one: Answer, two: Answer, hints: Hints) -> bool:
     mine, theirs = mathematical(one), mathematical(two)
     if mine is None or theirs is None:
         return False
-    if one.maths is not None and two.maths is not None and not (one.name or two.name):
-        rough = estimate(one.written), estimate(two.written)
-        if None not in rough and abs(rough[0] - rough[1]) > 1e-6 * max(1, *map(abs, rough)):  # type: ignore[operator,arg-type]
-            return False
+    plain = one.maths is not None and two.maths is not None and not (one.name or two.name)
+    if plain and differ_clearly(one.written, two.written):
+        return False
     if _is_angle(one, two) or _is_angle(two, one):
         degrees, angle = (one, two) if _is_angle(one, two) else (two, one)
         value = degrees.quantity.value if degrees.quantity else 0

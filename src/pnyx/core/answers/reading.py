@@ -85,15 +85,17 @@ def _equal(one: Answer, two: Answer) -> bool:
 def read(value: str, hints: Hints = NO_HINTS) -> Answer:
     """Parse `value` as the first kind that fits all of it."""
     # Most hints do not matter for reading, so that answers to many questions share one cache.
-    return _read(
-        value,
-        _Notation(
-            hints.decimal,
-            hints.exact,
-            hints.ordered,
-            "".join(letter for letter, _ in hints.options),
-            hints.day_first,
-        ),
+    return _read(value, _PLAIN if hints is NO_HINTS else _notation(hints))
+
+
+@functools.lru_cache(maxsize=64)
+def _notation(hints: Hints) -> _Notation:
+    return _Notation(
+        hints.decimal,
+        hints.exact,
+        hints.ordered,
+        "".join(letter for letter, _ in hints.options),
+        hints.day_first,
     )
 
 
@@ -311,7 +313,7 @@ _WRAPPINGS = tuple(
 
 def _unwrapped(text: str) -> str:
     """`text` without the marks of bold and mathematics around all of it, and without a full stop."""
-    while True:
+    for _ in range(MAX_WRAPPINGS):
         before = text
         for form in _WRAPPINGS:
             if (match := form.fullmatch(text)) and _balanced(match[1]):
@@ -319,7 +321,12 @@ def _unwrapped(text: str) -> str:
         if text.endswith(".") and not text.endswith("..") and len(text) > 1:
             text = text[:-1].rstrip()
         if text == before:
-            return text
+            break
+    return text
+
+
+MAX_WRAPPINGS = 20
+"""Marks around each other that are taken off."""
 
 
 def _balanced(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Mathematical notation, plain and LaTeX: read whole, then compared by exact or 50-digit evaluation."""
 
-from .compare import estimate, same_value
+from .compare import differ_clearly, estimate, same_value
 from .nodes import Value
 from .statements import name_of, read_maths
 
-__all__ = ["Value", "estimate", "name_of", "read_maths", "same_value"]
+__all__ = ["Value", "differ_clearly", "estimate", "name_of", "read_maths", "same_value"]

@@ -1,0 +1,38 @@
+"""Texts that a model may write by mistake: nothing raises, and comparing stays symmetric."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pnyx
+
+HOSTILE = [
+    "(" * 500, "[" * 300 + "]" * 300, "9^9^9^9^9", "1e999999999", "\\frac{" * 100, "100!!!!!!",
+    "1/" * 90 + "1",
+    "\\boxed{" * 60 + "1" + "}" * 60, "\\pm " * 60 + "1", "百" * 190, "A, " * 60, "Final answer: " * 100,
+    "{'a':" * 39 + "1" + "}" * 39, "\ud800", "MDCLXVI" * 20, "+1-(" * 40, '{"answer": ' * 90,
+]  # fmt: skip
+PARTS = [
+    "1", "x", "2.5", "(", ")", "\\sqrt{", "}", "^", "/", "±", "=", "<", " and ", ", ", "%", "km", "USA",
+    "the ",
+    "Yes", "not ", "'", "`", "½", "٣", "万", ":", "-", "\n", "{", "|",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_text_is_compared_and_read(text: str) -> None:
+    for other in (f"{text}1", "1"):
+        assert pnyx.same_answer(text, other) == pnyx.same_answer(other, text)
+    assert pnyx.same_answer(text, text, "Which country is it?")
+    assert pnyx.final_answer(f"{text}\nFinal answer: 5", "How many?") == "5"
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from(PARTS), max_size=12), st.lists(st.sampled_from(PARTS), max_size=12))
+def test_runs_of_signs_and_words_are_compared_symmetrically(one: list[str], two: list[str]) -> None:
+    a, b = "".join(one), "".join(two)
+    assert pnyx.same_answer(a, b) == pnyx.same_answer(b, a)
+    assert pnyx.same_answer(a, a)
+    assert not a.strip() or pnyx.same_answer(a, f"  {a} ")
