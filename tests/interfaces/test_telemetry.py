@@ -188,7 +188,7 @@ def test_a_collector_that_hangs_delays_no_run_and_not_the_end_for_long(
 def test_a_collector_that_is_away_is_reported_once_and_changes_no_answer(
     lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(opening, "CLOSE_S", 0.5)
+    monkeypatch.setattr(opening, "CLOSE_S", 2.0)
     lab.on("*", text=REPLY)
     configure(tmp_path, lab, Collector(url="http://127.0.0.1:9"))
     with caplog.at_level("WARNING", "pnyx.telemetry"):

@@ -174,7 +174,7 @@ class Tab:
 
     def check(self, server: Serve) -> None:
         """Check that it has no errors and only sent requests to the server."""
-        assert not self.errors
+        assert not self.errors, self.errors
         assert not [url for url in self.requests if not url.startswith((f"{server.url}/", "blob:", "data:"))]
 
     def _on_console(self, message: ConsoleMessage) -> None:

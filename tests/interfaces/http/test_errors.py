@@ -220,13 +220,14 @@ async def test_without_a_panel_the_server_says_how_to_get_one(
 async def test_a_diverged_run_returns_the_error_on_every_way_to_resume(
     server: ServerHandle, lab: ScriptedHost
 ) -> None:
-    lab.latency = 2.0
+    lab.on("*", usage={"prompt_tokens": 1000, "completion_tokens": 3000, "total_tokens": 4000})
     unhandled: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context))
     async with server.client() as client:
-        body = {"question": "Why?", "protocol": "consensus", "deadline_s": 1.0, "wait": True}
+        body = {"question": "Why?", "protocol": "voting", "budget_usd": 0.03, "wait": True}
         run = (await client.post("/v1/runs", json=body)).json()
-        assert (run["status"], run["stop_reason"]) == ("paused", "deadline")
+        assert (run["status"], run["stop_reason"]) == ("paused", "budget")
+        assert lab.log
         other = text('UPDATE events SET body = replace(body, \'"fingerprint": "\', \'"fingerprint": "0\')')
         await server.runner.database.write(as_json)
         await server.runner.database.write(lambda c: c.execute(other))

@@ -23,8 +23,6 @@ from tests.support.serving import ServerHandle, open_server
 
 VERSION = "2025-11-25"
 VOTE = {"question": "Why?", "protocol": "voting"}
-CALLS = 5
-"""Of a vote with the preset quick."""
 LIMIT_S = 30
 
 
@@ -200,7 +198,7 @@ async def test_a_call_whose_connection_breaks_in_the_debate_is_read_on_and_is_on
             numbers = [int(event["id"].split("-")[1]) for event in (*before, *after)]
             assert numbers == list(range(1, len(numbers) + 1))
         (run,) = (await client.get("/v1/runs")).json()
-        assert run["usage"]["calls"] == len(lab.log) == CALLS
+        assert run["usage"]["calls"] == len(lab.log)
 
 
 async def test_an_id_of_another_session_returns_nothing(lab: ScriptedHost) -> None:
@@ -239,8 +237,8 @@ async def test_the_official_client_does_not_notice_that_connections_break(lab: S
         assert result.structured_content["answer"]
         assert proxy.cuts >= 1
         async with server.client() as rest:
-            assert len((await rest.get("/v1/runs")).json()) == 1
-        assert len(lab.log) == CALLS
+            (run,) = (await rest.get("/v1/runs")).json()
+        assert run["usage"]["calls"] == len(lab.log)
 
 
 class _Proxy:
