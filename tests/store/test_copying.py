@@ -107,8 +107,12 @@ async def test_a_restore_leaves_the_keys_and_links_of_the_server_out(tmp_path: P
 HOSTILE = {
     "view": "CREATE VIEW n AS WITH RECURSIVE m(x) AS (SELECT 1 UNION SELECT x + 1 FROM m) SELECT x FROM m",
     "trigger": "CREATE TRIGGER later AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
-    "table": "CREATE TABLE t (a, b GENERATED ALWAYS AS (hex(zeroblob(a))))",
+    "generated column": "CREATE TABLE t (a, b GENERATED ALWAYS AS (hex(zeroblob(a))))",
+    "generated column 't.b'": "CREATE TABLE t (a, b AS (hex(zeroblob(a))) STORED)",
+    "index over an expression": "CREATE INDEX slow ON runs (hex(id))",
+    "table 'words'": "CREATE VIRTUAL TABLE words USING fts5(a)",
 }
+"""What no backup has -> a statement that adds one."""
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -178,17 +182,39 @@ async def test_neither_files_nor_databases_are_overwritten(database_url: str, tm
     await node.runner.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
+@pytest.mark.parametrize("content", [None, b"", b"not a database at all" * 100])
 async def test_a_file_that_is_not_a_backup_is_refused_and_changes_nothing(
-    content: bytes, tmp_path: Path
+    content: bytes | None, tmp_path: Path
 ) -> None:
     database = await Database.open(tmp_path / "here.db")
-    if content:
+    if content is not None:
         (tmp_path / "odd").write_bytes(content)
-    with pytest.raises(StoreError if content else UsageError, match="odd"):
+    with pytest.raises(UsageError if content is None else StoreError, match="odd"):
         await restore(database, tmp_path / "odd")
     assert not any((await database.read(everything)).values())
     await database.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("DROP TABLE events", "is not a backup of pnyx: it has no table 'events'"),
+        ("DROP TABLE outcomes", "the backup is damaged: it has no table 'outcomes'"),
+        ("ALTER TABLE runs DROP COLUMN result", "its table 'runs' has no column 'result'"),
+    ],
+)
+async def test_what_a_backup_lacks_is_named(statement: str, message: str, tmp_path: Path) -> None:
+    node = await filled(str(tmp_path / "here.db"))
+    await backup(node.database, tmp_path / "all.pnyx")
+    with closing(sqlite3.connect(tmp_path / "all.pnyx")) as connection:
+        connection.execute(statement)
+        connection.commit()
+    target = await Database.open(tmp_path / "restored.db")
+    with pytest.raises(StoreError, match=message):
+        await restore(target, tmp_path / "all.pnyx")
+    assert not any((await target.read(everything)).values())
+    await target.close()
+    await node.runner.close()
 
 
 def last_seqs(connection: Connection) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import sys
+from collections.abc import Set
 from typing import Any
 
 __all__ = ["NetworkForbiddenError", "forbid", "refused"]
@@ -30,12 +31,18 @@ def forbid() -> None:
     sys.addaudithook(_hook)
 
 
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _TO_ADDRESS:
+def _hook(
+    event: str,
+    arguments: tuple[Any, ...],
+    # As defaults they are there when the interpreter ends, and globals are gone.
+    to_address: Set[str] = _TO_ADDRESS,
+    by_name: Set[str] = _BY_NAME,
+) -> None:
+    if event in to_address:
         sock, address = arguments
         # A connected socket's sendmsg has no address.
         inward = address is None or sock.family not in (socket.AF_INET, socket.AF_INET6) or _local(address[0])
-    elif event in _BY_NAME:
+    elif event in by_name:
         address = arguments[0]
         # A literal address is not resolved, so nothing is sent.
         inward = address is None or _local(address) or _ip(address) is not None

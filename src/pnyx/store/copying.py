@@ -13,7 +13,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    NullPool,
+    Table,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
 from sqlalchemy.engine import URL
 
 from ..errors import PnyxError, StoreError, UsageError
@@ -22,7 +34,7 @@ from .prepared import driver_of
 from .records import word_index
 from .schema import key_uses, keys, metadata, rates, runs, shares, writers
 
-__all__ = ["backup", "damage", "keys_in", "restore"]
+__all__ = ["backup", "check_backup", "damage", "keys_in", "restore"]
 
 TABLES = tuple(table for table in metadata.sorted_tables if table not in (key_uses, rates, writers))
 """The tables of a backup: all but the marks and turns of processes, which mean nothing in another one, and
@@ -87,11 +99,12 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
         copied = Path(folder) / "backup.db"
         try:
             # The backup of an older pnyx is migrated: in a copy, so that the file stays unchanged.
-            _copy_file(file, copied)
+            _check_regular(file)
+            shutil.copyfile(file, copied)
         except OSError as exc:
             raise _file_error(exc, f"{file} cannot be read") from exc
         try:
-            _check_tables(copied)
+            check_backup(copied)
             await (await Database.open(copied)).close()
         except StoreError as exc:
             raise StoreError(str(exc).replace(str(copied), str(file))) from exc
@@ -101,27 +114,47 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
             )
 
 
-def _copy_file(file: Path, to: Path) -> None:
-    """Copy a regular file: a device such as /dev/zero never ends. Raises `OSError`."""
+def _check_regular(file: Path) -> None:
+    """Raise `OSError` for a device or a pipe: /dev/zero never ends."""
     if file.exists() and not file.is_file() and not file.is_dir():
-        raise shutil.SpecialFileError(f"`{file}` is no regular file")
-    shutil.copyfile(file, to)
+        raise shutil.SpecialFileError("it is no regular file")
 
 
-def _check_tables(file: Path) -> None:
-    """Raise `StoreError` if the file has what runs code when it is read: a backup has plain tables only."""
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA trusted_schema=OFF")
-        try:
-            found = connection.execute(
-                "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE"
-                " '%GENERATED ALWAYS%' OR (sql LIKE 'CREATE VIRTUAL%' AND name <> 'recall') LIMIT 1"
-            ).fetchone()
-        except sqlite3.DatabaseError as exc:
-            raise StoreError(f"{file} is not a backup of pnyx: {exc}") from exc
+def check_backup(file: Path) -> None:
+    """Raise `UsageError` if the file cannot be read, and `StoreError` if it is not a backup of pnyx.
+
+    A backup has the tables of pnyx, and nothing that runs code when it is read: plain tables and indexes.
+    """
+    try:
+        _check_regular(file)
+        file.open("rb").close()
+    except OSError as exc:
+        raise _file_error(exc, f"{file} cannot be read") from exc
+    address = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema=OFF")
+            found = next(filter(None, (connection.execute(query).fetchone() for query in _FOREIGN)), None)
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.Error as exc:
+        raise StoreError(f"{file} is not a backup of pnyx: {exc}") from exc
     if found is not None:
         kind, name = found
         raise StoreError(f"{file} is not a backup of pnyx: it has the {kind} {str(name)[:80]!r}")
+    if missing := sorted({"runs", "events"} - tables):
+        raise StoreError(f"{file} is not a backup of pnyx: it has no table {missing[0]!r}")
+
+
+_FOREIGN = (
+    "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR (sql LIKE 'CREATE VIRTUAL%'"
+    " AND sql NOT LIKE 'CREATE VIRTUAL TABLE recall USING fts5(%') LIMIT 1",
+    "SELECT 'generated column', m.name || '.' || c.name"
+    " FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c"
+    " WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3) LIMIT 1",
+    "SELECT 'index over an expression', m.name FROM sqlite_master AS m, pragma_index_xinfo(m.name) AS c"
+    " WHERE m.type = 'index' AND c.cid = -2 LIMIT 1",
+)
+"""Queries for the kind and name of something in a file that no backup has."""
 
 
 def keys_in(file: Path) -> tuple[str, ...]:
@@ -187,12 +220,25 @@ def _read_in(copy: Engine, connection: Connection, name: str, with_keys: bool) -
         if connection.execute(select(func.count()).select_from(table)).scalar():
             raise UsageError(f"database {name} is not empty: restore into a new one, set with PNYX_DATABASE")
     with copy.connect() as source:
+        _check_columns(source)
         rows = _copy(
             source, connection, TABLES if with_keys else tuple(t for t in TABLES if t not in SECRETS)
         )
     running = runs.c.status == "running"
     connection.execute(update(runs).where(running).values(status="paused", worker=None))
     return rows
+
+
+def _check_columns(source: Connection) -> None:
+    """Raise `StoreError` if a table or a column is missing in a backup."""
+    there = inspect(source)
+    tables = set(there.get_table_names())
+    for table in TABLES:
+        if table.name not in tables:
+            raise StoreError(f"the backup is damaged: it has no table {table.name!r}")
+        columns = {column["name"] for column in there.get_columns(table.name)}
+        if missing := sorted({column.name for column in table.columns} - columns):
+            raise StoreError(f"the backup is damaged: its table {table.name!r} has no column {missing[0]!r}")
 
 
 def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Mapping[str, int]:

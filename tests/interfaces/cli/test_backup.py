@@ -65,4 +65,14 @@ def test_a_file_that_is_not_a_backup_is_named(lab: ScriptedHost) -> None:
     assert pnyx("backup", "nowhere/all.pnyx").code == 2
     os.mkfifo("pipe")
     pipe = pnyx("restore", "pipe")
-    assert (pipe.code, pipe.err) == (2, "pnyx: pipe cannot be read: `pipe` is a named pipe\n")
+    assert (pipe.code, pipe.err) == (2, "pnyx: pipe cannot be read: it is no regular file\n")
+
+
+def test_a_refused_restore_creates_no_database(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", str(tmp_path / "new.db"))
+    Path("odd").write_text("")
+    done = pnyx("restore", "odd")
+    assert (done.code, done.err) == (1, "pnyx: odd is not a backup of pnyx: it has no table 'events'\n")
+    assert not (tmp_path / "new.db").exists()

@@ -82,7 +82,8 @@ def measure_few(*more: str) -> Done:
 
 def wait_for(host: ScriptedHost, requests: int) -> None:
     deadline = time.monotonic() + 60
-    while len(host.log) < requests and time.monotonic() < deadline:
+    while len(host.log) < requests:
+        assert time.monotonic() < deadline, f"{len(host.log)} of {requests} requests"
         time.sleep(0.01)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ....store.copying import keys_in
+from ....store.copying import check_backup, keys_in
 from ...open_settings import open_settings
 from ...views.transcript import quantity
 from ..records import with_records
@@ -24,6 +24,7 @@ def backup(file: Path) -> int:
 
 def restore(file: Path, with_keys: bool) -> int:
     output = streams()
+    check_backup(file)  # before a database is created for it
     rows = with_records(
         open_settings(), lambda stored: stored.restore(file, with_keys=with_keys), create=True
     )
