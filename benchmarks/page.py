@@ -3,10 +3,10 @@
     .venv/bin/python -m benchmarks.page [--runs 100000] [--folder FOLDER]
 
 The home is that of `benchmarks.many_runs`, with two finished runs of 10,000 events: in 500 rounds, and all in
-one. Opening is from the click to the first row, or to the verdict, which comes with the last event. Script is
-the time that the page's own code took for it. Scrolling goes one screen at a time through the whole page, at
-most 300 screens; a frame counts from one animation frame to the next, without a graphics card. Needs Debian's
-chromium and `make web`.
+one. Opened is from the click to the first row, or to the verdict; loaded is when all of the debate is there.
+Script is the time that the page's own code took until then. Scrolling goes one screen at a time through the
+whole page, at most 300 screens; a frame counts from one animation frame to the next, without a graphics card.
+Needs Debian's chromium and `make web`.
 """
 
 from __future__ import annotations
@@ -95,11 +95,15 @@ def measure(page: Page, name: str, address: str, place: str) -> None:
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
     before = _script_s(session)
+    start = time.perf_counter()
     opened = timed(page, address, place)
+    page.get_by_text("Loading the debate").wait_for(state="detached", timeout=120_000)
+    loaded = time.perf_counter() - start
     script = _script_s(session) - before
     frames, median, most, longest, nodes = page.evaluate(SCROLL, {"screens": 300})
+    seconds = " | ".join(f"{one:.2f} s" for one in (opened, loaded, script))
     times = " | ".join(f"{one:.0f} ms" for one in (median, most, longest))
-    print(f"| {name} | {opened:.2f} s | {script:.2f} s | {frames} | {times} | {nodes:,} |", flush=True)
+    print(f"| {name} | {seconds} | {frames} | {times} | {nodes:,} |", flush=True)
 
 
 def _script_s(session: CDPSession) -> float:
@@ -125,8 +129,10 @@ def main() -> None:
         with serving(folder, config) as server, chromium() as browser, Tab.open(browser) as tab:
             tab.page.goto(server.link)
             tab.question.wait_for()
-            print("| page | opened | script | frames | median | 95 % | longest | elements at the end |")
-            print("|---|--:|--:|--:|--:|--:|--:|--:|")
+            print(
+                "| page | opened | loaded | script | frames | median | 95 % | longest | elements at the end |"
+            )
+            print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
             for _ in range(2):
                 measure(tab.page, f"runs, {args.runs:,}", "#/runs", ".run-row")
                 measure(tab.page, "run, 500 rounds", f"#/runs/{rounds}", ".verdict")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from unicodedata import normalize
 
 from playwright.sync_api import expect
 from pypdf import PdfReader
@@ -40,10 +41,12 @@ def test_a_printed_run_has_every_round_and_nothing_is_cut_off(tab: Tab, models: 
     expect(page.locator(".stage")).to_have_count(2)
     assert page.locator(".stage[open]").count() == 1
     paper = PdfReader(io.BytesIO(page.pdf(format="A4", print_background=True)))
-    text = re.sub(r"\s", "", "".join(one.extract_text() for one in paper.pages))
+    # A font may write "fl" as one letter.
+    text = re.sub(r"\s", "", normalize("NFKC", "".join(one.extract_text() for one in paper.pages)))
     replies = len(models.requests("alpha")) + len(models.requests("beta")) + len(models.requests("gamma"))
     assert replies >= 4
-    assert text.count(f"{END}1") >= replies
+    for n in (1, 2, 3):
+        assert text.count(f"{END}{n}") >= replies, n
     assert f"{END}4" in text
     assert "(https://example.com/manual)" in text
     for control in ("ExportHTML", "Askagain", "Signout", "Wasthisanswerright", "Showless", "Showall", "Copy"):
