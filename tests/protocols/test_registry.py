@@ -25,6 +25,7 @@ OTHER_MEANINGS = {
     "interfaces/cli/commands/ask.py": {"decompose"},  # what --decompose is short for
     "evaluate/analysis/log.py": {"single"},  # a kind of arm
     "evaluate/report/page.py": {"single"},  # the same
+    "interfaces/http/apis/responses.py": {"auto"},  # of truncation
     "telemetry/sample.py": {"sample"},  # of the gauges
 }
 """Protocols' names in collections that mean something else there, or what another word stands for."""
