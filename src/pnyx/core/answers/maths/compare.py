@@ -45,7 +45,7 @@ def estimate(text: str) -> complex | None:
 def differ_clearly(one: str, two: str) -> bool:
     """Whether two expressions with the same variables, or without any, have clearly different values.
 
-    It looks at texts, so that trees need no hashing: most pairs of a vote are told apart here.
+    It looks at texts, so that trees need no hashing. It decides most pairs of a vote.
     """
     mine, theirs = _rough(one), _rough(two)
     if mine is None or theirs is None or mine[0] != theirs[0]:
