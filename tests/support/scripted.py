@@ -80,7 +80,7 @@ class ScriptedHost:
     def requests(self, model: str) -> list[Request]:
         return [request for request in self.log if request.model == model]
 
-    async def wait_until_idle(self, within: float = 10.0) -> None:
+    async def wait_until_idle(self, within: float = 60.0) -> None:
         """Wait until no request is open. Fails after `within` seconds."""
         for _ in range(int(within / 0.01)):
             if all(request.done for request in self.log):

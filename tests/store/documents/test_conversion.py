@@ -115,7 +115,7 @@ def test_a_killed_conversion_goes_on_and_others_read_meanwhile(
     for _ in range(3):
         process = multiprocessing.get_context("fork").Process(target=convert_slowly, args=(old,))
         process.start()
-        at, until = left(old)[0], time.monotonic() + 20
+        at, until = left(old)[0], time.monotonic() + 120
         while left(old)[0] > at - 20 and time.monotonic() < until:
             time.sleep(0.005)
         assert read(old) == before
