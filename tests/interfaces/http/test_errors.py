@@ -24,6 +24,7 @@ from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
 from tests.support.stored import as_json
+from tests.support.waiting import until
 
 RESULT: dict[str, Any] = {
     **{"run_id": "x", "status": "decided", "protocol": "voting", "question": "Why?", "answer": "So."},
@@ -59,9 +60,10 @@ async def test_a_late_client_receives_the_text_so_far(server: ServerHandle, lab:
             async for event in events_of(response):
                 if event["type"] == "token" and "said" in event["text"]:
                     break
-        late = asyncio.create_task(follow(client, run))
-        last = asyncio.create_task(follow(client, run, after=3))
-        await asyncio.sleep(0.5)  # until both follow
+        begun = list[int]()
+        late = asyncio.create_task(follow(client, run, begun=begun))
+        last = asyncio.create_task(follow(client, run, after=3, begun=begun))
+        await until(lambda: {0, 3} <= set(begun))
         followed.set()
         events, rest = await late, await last
     assert text_of(events, "/1") == text_of(rest, "/1") == TEXT
@@ -268,9 +270,17 @@ async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
     assert json.loads(data.removeprefix("data: ")) == error
 
 
-async def follow(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:
+async def follow(
+    client: Any, run: str, after: int = 0, begun: list[int] | None = None
+) -> list[dict[str, Any]]:
+    """The events of a run after a number, which is added to `begun` with the first of them."""
+    events = []
     async with client.stream("GET", f"/v1/runs/{run}/events?tokens=true&after={after}") as response:
-        return [event async for event in events_of(response)]
+        async for event in events_of(response):
+            events.append(event)
+            if begun is not None:
+                begun.append(after)
+    return events
 
 
 def text_of(events: list[dict[str, Any]], key: str) -> str:

@@ -54,7 +54,7 @@ def read(file: Path) -> dict[tuple[str, int], Any]:
 
 def left(file: Path) -> tuple[int, list[str]]:
     """The number of events that are not converted, and the run up to which all are."""
-    with closing(sqlite3.connect(file, timeout=30)) as connection:
+    with closing(sqlite3.connect(file, timeout=120)) as connection:
         (events,) = connection.execute("SELECT count(*) FROM events WHERE packed IS NULL").fetchone()
         return events, [done for (done,) in connection.execute("SELECT done FROM conversions")]
 
