@@ -360,14 +360,7 @@ async def test_the_loading_time_of_an_sdk_is_not_part_of_a_calls_time(make: Make
 
 
 def test_without_consensus_require_consensus_exits_with_3() -> None:
-    stored: dict[str, Any] = {
-        "run_id": "x",
-        "protocol": "deliberate",
-        "question": "?",
-        "answer": "a",
-        "seats": (),
-        "usage": {},
-    }
+    stored: dict[str, Any] = {"run_id": "x", "protocol": "deliberate", "question": "?", "answer": "a"}
     ended: tuple[tuple[Status, str, bool | None, int], ...] = (
         ("consensus", "unanimous", True, 0),
         ("majority", "consensus", True, 0),
@@ -380,7 +373,9 @@ def test_without_consensus_require_consensus_exits_with_3() -> None:
         ("plurality", "judged", False, 3),
     )
     for status, stop, reached, code in ended:
-        result = Result(**stored, status=status, stop_reason=stop, consensus_reached=reached)
+        result = Result(
+            **stored, seats=(), usage={}, status=status, stop_reason=stop, consensus_reached=reached
+        )
         assert exit_code(result, require_consensus=True) == code
 
 

@@ -125,12 +125,11 @@ class ScriptedHost:
         if parsed is None:
             return None
         self._calls[parsed.model] += 1
-        digest = hashlib.sha256(raw).hexdigest()
-        request = Request(time.time(), parsed.model, path, digest, len(raw), parsed.document)
+        sha256 = hashlib.sha256(raw).hexdigest()
+        request = Request(time.time(), parsed.model, path, sha256, len(raw), parsed.document)
         request.call, request.headers = self._calls[parsed.model], headers
         self.log.append(request)
-        faults = (one for one in reversed(self._faults) if one.matches(parsed.model, request.call))
-        fault = next(faults, Fault(parsed.model))
+        fault = [Fault(parsed.model), *(f for f in self._faults if f.matches(parsed.model, request.call))][-1]
         if self.replies is not None:
             fault = replace(fault, until=partial(self._answers, len(self.log), fault.until))
         return parsed, request, fault

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
-import subprocess
-import sys
-import termios
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,7 +14,6 @@ import pytest
 
 from tests.faults.trial import received, soon
 from tests.interfaces.shell import Done, pnyx, spawn
-from tests.support.forked import Process
 from tests.support.scripted import Request, ScriptedHost
 
 
@@ -181,24 +176,6 @@ def test_a_batch_from_a_named_pipe_is_named_by_its_content(voters: ScriptedHost)
             out, err = process.communicate(timeout=60)
             assert (process.returncode, len(out.splitlines())) == (0, 1), err
     assert len(voters.log) == 1
-
-
-def unread(process: Process) -> int:
-    """Bytes that the process has not yet read from its stdin."""
-    assert process.stdin is not None
-    return int.from_bytes(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
-
-
-def test_a_batch_that_waits_for_a_pipe_can_be_stopped(lab: ScriptedHost) -> None:
-    with spawn("batch", "-", *SINGLE, stdin=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        process.stdin.write(b'"a?"\n')
-        process.stdin.flush()
-        soon(lambda: unread(process) == 0)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(120) == 130
-    assert lab.log == []
 
 
 def test_questions_are_read_from_stdin_and_progress_goes_to_stderr(voters: ScriptedHost) -> None:

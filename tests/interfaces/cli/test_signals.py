@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -251,3 +253,21 @@ def test_a_batch_that_cannot_write_waits_for_calls_in_flight_as_long_as_after_a_
     assert (done.code, time.monotonic() - began < 60) == (1, True)
     statuses = {run["question"]: run["status"] for run in pnyx("runs", "--json").json}
     assert statuses == {"a?": "paused", "b?": "single"}
+
+
+def unread(process: Process) -> int:
+    """Bytes that the process has not yet read from its stdin."""
+    assert process.stdin is not None
+    return int.from_bytes(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def test_a_batch_that_waits_for_a_pipe_can_be_stopped(lab: ScriptedHost) -> None:
+    with spawn("batch", "-", "-p", "single", "-m", "lab:alpha", "-q", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b'"a?"\n')
+        process.stdin.flush()
+        soon(lambda: unread(process) == 0)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 130
+    assert lab.log == []

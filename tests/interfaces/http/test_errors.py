@@ -71,6 +71,16 @@ async def test_a_late_client_receives_the_text_so_far(server: ServerHandle, lab:
     assert first["text"].startswith("It is so, as was")
 
 
+async def test_protocols_and_the_schema_can_be_read(server: ServerHandle) -> None:
+    async with server.client() as client:
+        names = {page["name"] for page in (await client.get("/v1/protocols")).json()}
+        models = {model["id"] for model in (await client.get("/v1/models")).json()["data"]}
+        paths = (await client.get("/openapi.json")).json()["paths"]
+    assert {"consensus", "voting", "council"} <= names
+    assert {"pnyx/consensus", "pnyx/council:quick"} <= models
+    assert "/v1/runs/{run_id}/events" in paths
+
+
 async def test_the_defaults_of_a_request_can_be_read(server: ServerHandle) -> None:
     async with server.client() as client:
         response = (await client.get("/v1/settings")).json()

@@ -393,13 +393,3 @@ async def test_lone_surrogates_are_returned_unchanged(server: ServerHandle, lab:
         async with client.stream("GET", f"/v1/runs/{answer.json()['run_id']}/events") as response:
             events = [event async for event in events_of(response)]
         assert "\ud83d" in events[-1]["result"]["answer"]
-
-
-async def test_protocols_and_the_schema_can_be_read(server: ServerHandle) -> None:
-    async with server.client() as client:
-        names = {page["name"] for page in (await client.get("/v1/protocols")).json()}
-        models = {model["id"] for model in (await client.get("/v1/models")).json()["data"]}
-        paths = (await client.get("/openapi.json")).json()["paths"]
-    assert {"consensus", "voting", "council"} <= names
-    assert {"pnyx/consensus", "pnyx/council:quick"} <= models
-    assert "/v1/runs/{run_id}/events" in paths
