@@ -40,9 +40,11 @@ class OpenAIReader(Reader):
         if found := report({"error": groq.get("error")}):
             raise failure(found)
         usage = document.get("usage") or groq.get("usage")
-        self.report_usage(usage)
         self._documents += 1
-        if any(mapping(usage).values()):
+        counts = any(value for value in mapping(usage).values() if not isinstance(value, Mapping))
+        if counts or not self.usage:  # some hosts end a stream with a report of zeros
+            self.report_usage(usage)
+        if counts:
             self._usage_at.append(self._documents)
         for choice in self._choices(document):
             yield from self._choice(choice)

@@ -169,14 +169,9 @@ class Reader(ABC):
             self.sources.append(url)
 
     def report_usage(self, found: object) -> None:
-        """Merge a report: in one stream they are cumulative, and later ones leave out what did not change.
-
-        Some hosts end a stream with a report of zeros.
-        """
+        """Merge a report: in one stream they are cumulative, and later ones leave out what did not change."""
         if isinstance(found, Mapping):
-            known = self.usage
-            said = {name: value for name, value in found.items() if value is not None}
-            known.update({name: value for name, value in said.items() if value != 0 or not known.get(name)})
+            self.usage.update({name: value for name, value in found.items() if value is not None})
 
     def finish_reason(self) -> FinishReason:
         calls = any(tool.name for tool in self.tools.values())
@@ -191,21 +186,21 @@ class Reader(ABC):
         return "refusal" if refused else one_line(self.finish)[:MAX_WORD]
 
     def answer(self) -> str:
-        return "".join(self.text) or whole_characters("".join(self.refusal))[0]
+        return "".join((*self.text, self._half)) or whole_characters("".join(self.refusal))[0]
 
     def tool_calls(self) -> tuple[ToolCall, ...]:
         return tuple(tool.call() for tool in self.tools.values() if tool.name)
 
 
 def whole_characters(text: str) -> tuple[str, str]:
-    """`text` without halves of characters, and a half at its end, which the next piece may complete.
+    """`text` with the halves of characters joined, and a half at its end, which the next piece may complete.
 
     Hosts that write every token as JSON of its own escape the two halves of an emoji apart.
     """
     if not _HALVES.search(text):
         return text, ""
     rest = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-    whole = text[: len(text) - len(rest)].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = text[: len(text) - len(rest)].encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return whole, rest
 
 
