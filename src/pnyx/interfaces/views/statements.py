@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ...core.answers.extract import final_answer
-from ...core.answers.grouping import find_group, group_answers
+from ...core.answers.replies.extract import final_answer
+from ...core.answers.same.grouping import find_group, group_answers
 from ...core.events import CallFinished, CallStarted, Event, VoteTallied
 from ...core.parsing.ballots import Ballot, read_ballot
 from ...core.parsing.verdicts import Unreadable

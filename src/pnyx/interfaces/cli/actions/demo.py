@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....core.answers.equivalence import same_answer
-from ....core.answers.extract import final_answer
-from ....core.answers.grouping import find_group, group_answers
+from ....core.answers.replies.extract import final_answer
+from ....core.answers.same.equivalence import same_answer
+from ....core.answers.same.grouping import find_group, group_answers
 from ....core.events import CallFinished, CallStarted, Event, Token
 from ....core.tally import plurality
 from ....errors import MissingExtra, ProviderError
