@@ -19,7 +19,7 @@ from inspect_ai.model import get_model
 from inspect_ai.scorer import value_to_float
 
 from ..._version import __version__
-from ...core.answers.equivalence import normalise
+from ...core.answers.same.equivalence import normalise
 from ...errors import Interrupted, OutOfBudget, PnyxError, UsageError
 from ..analysis.log import Arm, Log, Row
 from ..grading.grade import is_right
