@@ -31,8 +31,8 @@ from .sampling import earlier_samples, sampling
 
 __all__ = ["evaluate"]
 
-# Inspect would read a `.env` of the working directory, or of one above it, into the environment of this process:
-# a folder that somebody else made could name a proxy for the calls to hosts.
+# Inspect would read a `.env` of the working directory, or of one above it, into the environment of this
+# process: a folder that somebody else made could name a proxy for the calls to hosts.
 inspect_context.init_dotenv = lambda: None
 
 
