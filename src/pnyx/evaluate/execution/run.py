@@ -33,7 +33,7 @@ __all__ = ["evaluate"]
 
 # Inspect would read a `.env` of the working directory, or of one above it, into the environment of this
 # process: a folder that somebody else made could name a proxy for the calls to hosts.
-inspect_context.init_dotenv = lambda: None
+inspect_context.init_dotenv = lambda: None  # type: ignore[attr-defined]
 
 
 async def evaluate(
