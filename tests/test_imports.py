@@ -96,6 +96,20 @@ def test_no_two_modules_need_each_other() -> None:
         pytest.fail(" <- ".join(exc.args[1]))
 
 
+def test_the_folders_of_answers_import_downwards() -> None:
+    order = ("words", "numbers", "maths", "code", "language", "reading", "same", "replies")
+    start = "pnyx.core.answers."
+    wrong = [
+        f"{m.where}:{i.line} imports {i.target}"
+        for m in modules()
+        if m.name.startswith(start)
+        for i in m.imports
+        if i.target.startswith(start)
+        and order.index(i.target.split(".")[3]) > order.index(m.name.split(".")[3])
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_pure_layers_use_only_the_part_of_the_standard_library_that_touches_nothing() -> None:
     wrong = [
         f"{m.where}:{i.line} imports {i.target}"

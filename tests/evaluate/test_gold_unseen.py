@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pnyx.core.answers.extract import final_answer
+from pnyx.core.answers.replies.extract import final_answer
 from pnyx.evaluate.analysis.answer_groups import answer_groups
 from pnyx.evaluate.analysis.arms import ORACLE as BEST_POSSIBLE
 from pnyx.evaluate.analysis.arms import Column, arms

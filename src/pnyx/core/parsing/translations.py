@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from ..answers.labels import flatten, verb_end
+from ..answers.reading.labels import flatten, verb_end
 from ..answers.words import table
 from ..regex import regex
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ...regex import regex
-from ..number_words import ENGLISH
+from ..numbers.number_words import ENGLISH
 from .lexer import Token, UnreadableError, tokens
 from .matrices import read_matrix
 from .nodes import (

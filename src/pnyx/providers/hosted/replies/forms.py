@@ -33,7 +33,8 @@ class Reply:
 
     def add(self, document: Any) -> Iterator[str]:
         """Read a document; see `Reader.add`."""
-        document = unwrapped(document)
+        if type(document) is not dict or document.keys().isdisjoint(_PLAIN):
+            document = unwrapped(document)
         if not self.reader.any and isinstance(document, Mapping):
             form = _form(document)
             if form is not None and not isinstance(self.reader, form):
@@ -60,6 +61,8 @@ def unwrapped(document: Any) -> Any:
     return _snake(inner) if CAPITALISED & inner.keys() else inner
 
 
+_PLAIN = frozenset(("choices", "candidates", "type", "object"))
+"""Keys of almost all documents, which hold no other one."""
 WRAPPERS = ("body", "data", "payload", "Response")
 """Fields in which gateways and functions of clouds return a reply, or its text."""
 CAPITALISED = {"Choices"}

@@ -37,8 +37,7 @@ class OpenAIReader(Reader):
             document = mapping(document.get(wrapper)) or document
         self.model = text_of(document.get("model")) or self.model
         groq = mapping(document.get("x_groq"))
-        if found := report({"error": groq.get("error")}):
-            raise failure(found)
+        _check(groq.get("error"))
         usage = document.get("usage") or groq.get("usage")
         self._documents += 1
         counts = any(value for value in mapping(usage).values() if not isinstance(value, Mapping))
@@ -76,19 +75,16 @@ class OpenAIReader(Reader):
                 yield {"text": document[name], "finish_reason": document.get("done_reason")}
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[str]:
-        if found := report({"error": choice.get("error")}):
-            raise failure(found)
+        _check(choice.get("error"))
         self.report_usage(choice.get("usage"))
         delta = {name: value for name, value in mapping(choice.get("delta")).items() if value}
         part = {**self._rest(mapping(choice.get("message"))), **delta}
         self.any = self.any or bool(
             part or {"delta", "message", "messages", "text"} & choice.keys() or choice.get("finish_reason")
         )
-        for one in (delta, mapping(choice.get("message"))):
-            if found := report({"error": one.get("error")}):
-                raise failure(found)
+        _check(part.get("error"))
         self._thoughts(part)
-        if mapping(mapping(part.get("extra_content")).get("google")).get("thought"):
+        if "extra_content" in part and mapping(mapping(part["extra_content"]).get("google")).get("thought"):
             self.think(text_of(part.get("content")).removeprefix("<thought>"))
             part = {**part, "content": None}
         yield from self._content(part.get("content"))
@@ -105,7 +101,7 @@ class OpenAIReader(Reader):
             self.cite(mapping(mapping(one).get("url_citation")).get("url"))
         self.end(choice.get("finish_reason"))
         native = text_of(choice.get("native_finish_reason"))  # of OpenRouter: the word of the host behind it
-        if reason_of(native) == "filter" and reason_of(self.finish) == "stop" and not self.failed:
+        if native and reason_of(native) == "filter" and reason_of(self.finish) == "stop" and not self.failed:
             self.finish = native
 
     def _rest(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -124,7 +120,8 @@ class OpenAIReader(Reader):
         return rest
 
     def _thoughts(self, part: Mapping[str, Any]) -> None:
-        self.think(next(filter(None, (text_of(part.get(name)) for name in THOUGHTS)), ""))
+        found = (text_of(part[name]) for name in THOUGHTS if name in part)
+        self.think(next(filter(None, found), ""))
 
     def _content(self, content: object) -> Iterator[str]:
         if not isinstance(content, list | Mapping):
@@ -173,3 +170,9 @@ class OpenAIReader(Reader):
         return text_of(choice.get("native_finish_reason")) and (
             f"the host ended the reply with {self.finish!r} ({text_of(choice['native_finish_reason'])})"
         )
+
+
+def _check(error: object) -> None:
+    """Raise `ProviderError` for what a part of a document reports as its error."""
+    if error and (found := report({"error": error})):
+        raise failure(found)
