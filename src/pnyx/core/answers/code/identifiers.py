@@ -1,4 +1,4 @@
-"""Identifiers that have several notations: telephone numbers, ISBN, colours, URLs, isotopes."""
+"""Identifiers that have several notations: telephone numbers, ISBN, colours, URLs, addresses, isotopes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _PHONE = regex(
 )
 _ISBN = regex(r"(?:ISBN(?:-1[03])?:?\s*)?(?P<number>(?:97[89][ -]?)?(?:\d[ -]?){9}[\dX])", 2)
 _COLOUR = regex(r"#(?P<digits>[0-9a-f]{6}|[0-9a-f]{3})", 2)
-_UUID = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", 2)
+_RGB = regex(r"rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)", 2)
+_UUID = regex(r"(?:urn:uuid:)?(\{)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?(1)\})", 2)
+_MAC = regex(r"[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}", 2)
+_IPV6 = regex(r"(?P<address>(?=[^:]*:[^:]*:)[0-9a-f:]{2,39})(?P<prefix>/\d{1,3})?", 2)
+_MAIL = regex(r"<?(?:mailto:)?(?P<name>[\w.+-]+)@(?P<host>[\w-]+(?:\.[\w-]+)+)>?", 2)
 _URL = regex(r"<?(?P<start>https?://[^\s/?#<>]+)(?P<rest>[^\s<>]*)>?", 2)
 _MOMENT = regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)")
 _ISOTOPE = regex(
@@ -67,6 +71,24 @@ def _colour(match: re.Match[str]) -> str:
     return f"#{digits if len(digits) == 6 else ''.join(c * 2 for c in digits)}"
 
 
+def _rgb(match: re.Match[str]) -> str:
+    parts = [int(part) for part in match.groups()]
+    return "#" + "".join(f"{part:02x}" for part in parts) if max(parts) < 256 else ""
+
+
+def _ipv6(match: re.Match[str]) -> str:
+    """An address with its eight groups written out."""
+    head, gap, tail = match["address"].lower().partition("::")
+    if ":::" in match["address"] or "::" in tail:
+        return ""
+    before, after = (part.split(":") if part else [] for part in (head, tail))
+    missing = 8 - len(before) - len(after)
+    groups = [*before, *["0"] * missing, *after]
+    if missing < bool(gap) or (missing and not gap) or not all(0 < len(group) < 5 for group in groups):
+        return ""
+    return f"ip {':'.join(f'{int(group, 16):x}' for group in groups)}{match['prefix'] or ''}"
+
+
 def _url(match: re.Match[str]) -> str:
     rest = match["rest"]
     return match["start"].lower() + (
@@ -104,7 +126,11 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (_PHONE, _phone),
     (_ISBN, _isbn),
     (_COLOUR, _colour),
-    (_UUID, lambda match: match[0].lower()),
+    (_RGB, _rgb),
+    (_UUID, lambda match: match[2].lower()),
+    (_MAC, lambda match: f"mac {re.sub('[-:.]', '', match[0]).lower()}"),
+    (_IPV6, _ipv6),
+    (_MAIL, lambda match: f"mail {match['name']}@{match['host'].lower()}"),
     (_URL, _url),
     (_MOMENT, _moment),
     (_ISOTOPE, _isotope),

@@ -82,6 +82,9 @@ class Parser:
                 sign = self.next.text
                 self.at += 1
                 node = Apply(sign, (node, self.signed()))
+            elif self.next.kind == "command" and self.next.text == "bmod":
+                self.at += 1
+                node = Apply("mod", (node, self.signed()))
             elif self._continues():
                 before, after = self.tokens[self.at - 1], self.next
                 self._check_neighbours(before, after)
@@ -249,9 +252,21 @@ class Parser:
     def _name(self, name: str) -> Node:
         if name in ("e", "i") and not self.is_symbol("_", "'"):
             return Constant(name)
+        if name == "C" and (chosen := self._combination()):
+            return chosen
         if name in CALLED and self.is_symbol("(") and not self.next.spaced:
             return Apply(f"{name}()", self._arguments())
         return self._subscripted(name)
+
+    def _combination(self) -> Node | None:
+        """The binomial coefficient `C(5, 2)`, of two numbers; None for another C."""
+        here = self.tokens[self.at : self.at + 5]
+        if [t.text for t in here if t.kind == "symbol"] + [len(here)] != ["(", ",", ")", 5]:
+            return None
+        if not (here[1].plain and here[3].plain and here[1].value and here[3].value is not None):
+            return None
+        self.at += 5
+        return Apply("binom", (Number(here[1].value), Number(here[3].value)))
 
     def _subscripted(self, name: str, *, word: bool = False) -> Node:
         if self.take("_"):
@@ -336,6 +351,8 @@ class Parser:
             return Apply("binom", (above, self.group()))
         if name in ("bar", "hat", "vec", "overline"):
             inner = self.group()
+            if name == "hat" and inner == Constant("i"):
+                return Variable("hat i")
             if isinstance(inner, Variable):
                 return Variable(f"{name} {inner.name}")
         raise UnreadableError

@@ -195,6 +195,8 @@ class _Reader:
         if opens == "⟨":
             opens, closes = "(", ")"
         if opens == "{" and closes == "}":
+            if any(t.kind == "command" and t.text in ("choose", "over") for t in inside):
+                return None
             opens, closes = "⦃", "⦄"
         items = _split_at(inside, {",", ";"}) if inside else []
         if len(items) > MAX_ITEMS:
@@ -212,8 +214,16 @@ class _Reader:
         for n, token in enumerate(inside):
             depth += (token.text in _OPENS) - (token.text in _CLOSES)
             if not depth and token.kind == "symbol" and token.text in ("|", ":") and n:
+                if not _is_real_variable(inside[:n]):
+                    raise UnreadableError  # a set of integers or of pairs
                 return self.statement(inside[n + 1 :])
         raise UnreadableError
+
+
+def _is_real_variable(found: Sequence[Token]) -> bool:
+    """Whether `found` is the name of a real number: `x`, `x ∈ ℝ`."""
+    texts = [t.text for t in found]
+    return found[0].kind == "name" and texts[1:] in ([], ["∈", "(", "-", "∞", ",", "∞", ")"])
 
 
 def _as_comparison(value: Value) -> Value:

@@ -144,6 +144,8 @@ def _read(value: str, notation: _Notation) -> Answer:
     body = digits_in_ascii(body)
     if (fraction := fractions_of_repeating(body)) != body:
         value = body = fraction
+    if _REALS.fullmatch(body):
+        value = body = "(-∞, ∞)"
     if (exact := _approximated(body, notation)) is not None:
         return exact
     if (found := split_name(body)) and (named := _named(body, *found, notation)):
@@ -151,6 +153,9 @@ def _read(value: str, notation: _Notation) -> Answer:
     if (bound := split_bound(body)) and (bounded := _bounded(body, *bound, notation)):
         return bounded
     return _plain_answer(value, body, notation)
+
+
+_REALS = regex(r"\\mathbb\s*\{?R\}?|ℝ")
 
 
 def _approximated(body: str, notation: _Notation) -> Answer | None:
@@ -339,7 +344,7 @@ def _balanced(text: str) -> bool:
 
 
 _UNIT = regex(
-    r"(?P<head>.*[\d)}π|])(?:\s|\\[,; ])*(?:\\(?:text|mathrm|mbox|operatorname)\s*\{\s*(?P<quoted>[^{}]*)\}"
+    r"(?P<head>.*[\d)}π|])(?:\s|\\[,; ]|~)*(?:\\(?:text|mathrm|mbox|operatorname)\s*\{[\s~]*(?P<quoted>[^{}]*)\}"
     r"|(?P<bare>[A-Za-zμ°][A-Za-zμ°/ .]*))(?:\s*\^\s*\{?\s*(?P<power>[23])\s*\}?)?"
 )
 

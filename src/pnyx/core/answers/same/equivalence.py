@@ -15,8 +15,8 @@ from ..language.folding import fold_words, is_formula, items_of, same_name, stri
 from ..language.names import read_roman, same_spelling
 from ..language.sentences import stated
 from ..language.truths import read_truth
-from ..maths import differ_clearly, same_value
-from ..maths.nodes import Apply, Based, Bindings, Number
+from ..maths import differ_clearly, factors, has_products_of_sums, same_value
+from ..maths.nodes import Apply, Based, Bindings, Comparison, Number
 from ..numbers.dates import read_weekday
 from ..numbers.ordinals import read_ordinal
 from ..numbers.ranges import read_range, read_ratio
@@ -310,6 +310,16 @@ def _same_maths(one: Answer, two: Answer, hints: Hints) -> bool:
     units = one.unit, two.unit
     if NONE not in units and units[0] != units[1]:
         return False
+    if hints.factored and factors(mine) != factors(theirs):
+        return False
+    if hints.expanded and has_products_of_sums(mine) != has_products_of_sums(theirs):
+        return False
+    if isinstance(mine, Comparison) != isinstance(theirs, Comparison):
+        # y = 3x + 4 beside 3x - y + 4 = 0
+        mine, theirs = (
+            Bindings(((answer.name, value),)) if answer.name else value
+            for answer, value in ((one, mine), (two, theirs))
+        )
     return same_value(mine, theirs, ordered=hints.ordered, bases=hints.bases)
 
 
