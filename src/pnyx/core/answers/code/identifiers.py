@@ -26,7 +26,15 @@ _MAC = regex(r"[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}|[0-9a-f]{4}(
 _IPV6 = regex(r"(?P<address>(?=[^:]*:[^:]*:)[0-9a-f:]{2,39})(?P<prefix>/\d{1,3})?", 2)
 _MAIL = regex(r"<?(?:mailto:)?(?P<name>[\w.+-]+)@(?P<host>[\w-]+(?:\.[\w-]+)+)>?", 2)
 _URL = regex(r"<?(?P<start>https?://[^\s/?#<>]+)(?P<rest>[^\s<>]*)>?", 2)
-_MOMENT = regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)")
+_MOMENT = regex(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.0+)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)")
+_QUARTER = regex(
+    r"Q(?P<q>[1-4])[ /-]?(?:of )?(?P<y>\d{4})|(?P<y2>\d{4})[ /-]?Q(?P<q2>[1-4])"
+    r"|(?:the )?(?P<name>first|second|third|fourth|1st|2nd|3rd|4th) quarter (?:of )?(?P<y3>\d{4})",
+    2,
+)
+_DECADE = regex(
+    r"(?:the )?(?P<tens>twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)", 2
+)
 _ISOTOPE = regex(
     r"(?P<name>[^\W\d_]+)[- ]?\^?\{?(?P<mass>\d{1,3})\}?"
     r"|\^?\{?(?P<before>[\d⁰¹²³⁴⁵⁶⁷⁸⁹]{1,5})\}?(?P<symbol>[A-Z][a-z]?)"
@@ -45,7 +53,7 @@ def read_identifier(text: str) -> str | None:
     for form, key in _FORMS:
         if (match := form.fullmatch(text)) and (found := key(match)):
             return found
-    return None
+    return _decade(text) or None
 
 
 def _digits(text: str) -> str:
@@ -98,8 +106,51 @@ def _url(match: re.Match[str]) -> str:
 
 def _moment(match: re.Match[str]) -> str:
     with suppress(ValueError):
-        return datetime.fromisoformat(match[0]).astimezone(UTC).isoformat()
+        zone = "+00:00" if match[3].isalpha() else match[3]
+        return datetime.fromisoformat(f"{match[1]}T{match[2]}{zone}").astimezone(UTC).isoformat()
     return ""
+
+
+def _quarter(match: re.Match[str]) -> str:
+    number = match["q"] or match["q2"] or str(_QUARTERS[match["name"].casefold()])
+    return f"quarter {match['y'] or match['y2'] or match['y3']} {number}"
+
+
+_QUARTERS = {
+    name: n
+    for names in ("first second third fourth", "1st 2nd 3rd 4th")
+    for n, name in enumerate(names.split(), 1)
+}
+_TENS = {
+    name: 10 * n
+    for n, name in enumerate(
+        ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"), 2
+    )
+}
+
+
+@functools.cache
+def _decade_in_digits() -> re.Pattern[str]:
+    words = table("dates")
+    before, after = (
+        "|".join(map(re.escape, sorted(words[name], key=len, reverse=True)))
+        for name in ("decade_before", "decade_after")
+    )
+    return re.compile(
+        rf"(?:the )?['’]?(?P<year>[12]\d[1-9]0|(?<=the )[1-9]0|(?<=['’])[1-9]0) ?(?:{after})"
+        rf"|(?:{before}) (?P<named>[12]\d[1-9]0)(?:{after})?",
+        re.IGNORECASE,
+    )
+
+
+def _decade(text: str) -> str:
+    """The decade that `the 1990s`, `les années 1990` or `nineties` is; two digits are of the 20th century."""
+    if match := _DECADE.fullmatch(text):
+        return f"decade {1900 + _TENS[match['tens'].casefold()]}"
+    if not any(map(str.isdigit, text)) or not (match := _decade_in_digits().fullmatch(text)):
+        return ""
+    year = match["year"] or match["named"]
+    return f"decade {year if len(year) == 4 else f'19{year}'}"
 
 
 def _isotope(match: re.Match[str]) -> str:
@@ -133,6 +184,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (_MAIL, lambda match: f"mail {match['name']}@{match['host'].lower()}"),
     (_URL, _url),
     (_MOMENT, _moment),
+    (_QUARTER, _quarter),
     (_ISOTOPE, _isotope),
     (_MODEL, _model),
 )

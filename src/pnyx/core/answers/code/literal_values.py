@@ -91,7 +91,7 @@ class _Reader:
         raise NotLiteralError
 
     def _call(self, name: str, start: int, depth: int) -> str:
-        """The value of `frozenset({1, 2})`, `range(5)`, `Counter({'a': 2})` and their kin, as Python compares them."""
+        """The value of `frozenset({1, 2})`, `range(5)` and their kin, as Python compares them."""
         self.at = start
         items = [self.value(depth + 1)]
         while self.take(","):

@@ -113,7 +113,7 @@ def cleaned(text: str) -> str:
     text = fractions_of_repeating(text)
     for words, symbols in _SETS:
         text = words.sub(symbols, text)
-    if "mathbf" in text:
+    if "math" in text:
         text = _UNIT_VECTOR.sub(r"\\hat{\1}", text)
     return _SPACE.sub(" ", _DROPPED.sub(" ", text))
 
@@ -140,7 +140,7 @@ def _fraction(match: re.Match[str]) -> str:
     return f"({Fraction(above, nines * 10 ** len(head))})"
 
 
-_UNIT_VECTOR = regex(r"\\(?:mathbf|boldsymbol|bm)\s*\{\s*\\?([ijk])(?:math)?\s*\}")
+_UNIT_VECTOR = regex(r"\\(?:mathbf|hat)\s*\{\s*\\?([ijk])(?:math)?\s*\}")
 """The unit vectors in bold, which others write with a hat."""
 
 _SETS = (

@@ -8,6 +8,7 @@ from fractions import Fraction
 from .letters import letters_apart
 from .lexer import FUNCTIONS, Token, UnreadableError
 from .nodes import Apply, Constant, Node, Number, Variable
+from .shapes import combination, is_proper_fraction
 
 __all__ = ["Parser"]
 
@@ -91,7 +92,7 @@ class Parser:
                 right = self.power()
                 # 3 1/2 and 3\frac{1}{2} are mixed numbers.
                 mixed = before.plain and after.text in FRACTIONS and isinstance(node, Number)
-                node = Apply("+" if mixed and _is_proper_fraction(right) else "*", (node, right))
+                node = Apply("+" if mixed and is_proper_fraction(right) else "*", (node, right))
             else:
                 return node
 
@@ -252,21 +253,12 @@ class Parser:
     def _name(self, name: str) -> Node:
         if name in ("e", "i") and not self.is_symbol("_", "'"):
             return Constant(name)
-        if name == "C" and (chosen := self._combination()):
+        if name == "C" and (chosen := combination(self.tokens[self.at : self.at + 5])):
+            self.at += 5
             return chosen
         if name in CALLED and self.is_symbol("(") and not self.next.spaced:
             return Apply(f"{name}()", self._arguments())
         return self._subscripted(name)
-
-    def _combination(self) -> Node | None:
-        """The binomial coefficient `C(5, 2)`, of two numbers; None for another C."""
-        here = self.tokens[self.at : self.at + 5]
-        if [t.text for t in here if t.kind == "symbol"] + [len(here)] != ["(", ",", ")", 5]:
-            return None
-        if not (here[1].plain and here[3].plain and here[1].value and here[3].value is not None):
-            return None
-        self.at += 5
-        return Apply("binom", (Number(here[1].value), Number(here[3].value)))
 
     def _subscripted(self, name: str, *, word: bool = False) -> Node:
         if self.take("_"):
@@ -398,10 +390,3 @@ class Parser:
             found.append(self.sum())
         self.expect(_CLOSES[opens])
         return tuple(found)
-
-
-def _is_proper_fraction(node: Node) -> bool:
-    match node:
-        case Apply("/", (Number(above), Number(below))):
-            return above.denominator == below.denominator == 1 and 0 < above < below
-    return False

@@ -122,7 +122,8 @@ _PROGRAM = regex(
 
 _FACTORED = regex(
     r"(?:^|[.:;?!]\s+|\bplease )factor(?:i[sz]e)?\b(?! of\b)"
-    r"|\bfactor(?:i[sz]e)? (?:completely|fully|the (?:\w+ )?(?:expression|polynomial|quadratic|trinomial|binomial))\b"
+    r"|\bfactor(?:i[sz]e)? (?:completely|fully)\b"
+    r"|\bfactor(?:i[sz]e)? the (?:\w+ )?(?:expression|polynomial|quadratic|trinomial|binomial)\b"
     r"|\b(?:fully|completely) factor(?:i[sz])?ed\b|\bfactor(?:i[sz])?ed (?:form|completely|fully)\b",
     2,
 )
