@@ -75,11 +75,11 @@ class AnthropicReader(Reader):
         elif kind == "tool_use":
             tool = ToolCallParts(text_of(block.get("id")), text_of(block.get("name")))
             self.tools[(place, len(self.tools)) if place in self.tools else place] = tool
-            given = block.get("input")
-            if isinstance(given, str):
-                tool.written.append(given)
-            elif isinstance(given, Mapping) and given:
-                tool.value = given
+            arguments = block.get("input")
+            if isinstance(arguments, str):
+                tool.written.append(arguments)
+            elif isinstance(arguments, Mapping) and arguments:
+                tool.value = arguments
         elif kind.endswith(("_tool_use", "_tool_result")):  # of a tool that the host runs
             self._of_host.add(place)
             self.searches += block.get("name") == "web_search"
