@@ -26,7 +26,7 @@ from pnyx.core.steps import Schema
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.connection import HostRequest
 from pnyx.providers.hosted.dialects import DIALECTS
-from pnyx.providers.hosted.plain import PlainWriter
+from pnyx.providers.hosted.plain import _SIGNS, _SPECIAL, PlainWriter
 from pnyx.providers.hosted.requests import RequestBuilder
 from tests.support.scripted import ScriptedHost
 
@@ -256,3 +256,7 @@ def test_the_libraries_are_loaded_at_the_first_request_that_is_not_plain(
         sent = [json.dumps(request.body["messages"]) for request in host.log]
     assert done.stdout.splitlines() == ["stop"] * len(texts) + [str(loaded)]
     assert [("\\u200d" in text) for text in sent] == [text.startswith("<|") for text in texts]
+
+
+def test_every_control_token_has_a_sign_for_which_prompts_are_searched_first() -> None:
+    assert [token for token in _SPECIAL if not any(sign in token for sign in _SIGNS)] == []

@@ -12,6 +12,7 @@ from typing import Any
 
 import inspect_ai
 from inspect_ai import Task
+from inspect_ai._eval import context as inspect_context
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
@@ -29,6 +30,10 @@ from .inspect_plugin import BENCH, FACTS, item_task, read_item
 from .sampling import earlier_samples, sampling
 
 __all__ = ["evaluate"]
+
+# Inspect would read a `.env` of the working directory, or of one above it, into the environment of this
+# process: a folder that somebody else made could name a proxy for the calls to hosts.
+inspect_context.init_dotenv = lambda: None  # type: ignore[attr-defined]
 
 
 async def evaluate(

@@ -64,6 +64,8 @@ def report(document: Any) -> Report | None:
     """The failure that a reply's document reports; None for a document without one."""
     if not isinstance(document, Mapping):
         return None
+    if document.keys() & _ANSWERS and not document.keys() & _REPORTS:
+        return None
     if found := document.get("error"):
         return _report(document if found is True else found, document)
     if isinstance(wrapped := document.get("Response"), Mapping) and isinstance(wrapped.get("Error"), Mapping):
@@ -72,7 +74,7 @@ def report(document: Any) -> Report | None:
     base = document.get("base_resp")  # of MiniMax
     if isinstance(base, Mapping) and base.get("status_code"):
         return Report(0, str(base.get("status_msg") or base), str(base["status_code"]))
-    for name in ("err", "fault", "Error"):
+    for name in _FAILURES:
         if found := document.get(name):
             return _report(found, document)
     if _ANSWERS & document.keys() or isinstance(document.get("message"), Mapping):
@@ -87,6 +89,9 @@ def report(document: Any) -> Report | None:
 
 _ANSWERS = {"choices", "candidates", "content", "delta", "content_block", "promptFeedback"}
 """Keys of documents that belong to an answer."""
+_FAILURES = ("err", "fault", "Error")
+_REPORTS = {"error", "Response", "base_resp", *_FAILURES}
+"""Keys of failures, which a document may report beside an answer."""
 
 
 def read_report(status: int, body: str) -> Report:

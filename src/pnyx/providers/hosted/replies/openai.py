@@ -33,8 +33,7 @@ class OpenAIReader(Reader):
             document = mapping(document.get(wrapper)) or document
         self.model = text_of(document.get("model")) or self.model
         groq = mapping(document.get("x_groq"))
-        if found := report({"error": groq.get("error")}):
-            raise failure(found)
+        _check(groq.get("error"))
         self.report_usage(document.get("usage") or groq.get("usage"))
         for choice in self._choices(document):
             yield from self._choice(choice)
@@ -60,8 +59,7 @@ class OpenAIReader(Reader):
                 yield {"text": document[name], "finish_reason": document.get("done_reason")}
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[str]:
-        if found := report({"error": choice.get("error")}):
-            raise failure(found)
+        _check(choice.get("error"))
         self.report_usage(choice.get("usage"))
         delta = {name: value for name, value in mapping(choice.get("delta")).items() if value}
         part = {**self._rest(mapping(choice.get("message"))), **delta}
@@ -99,7 +97,8 @@ class OpenAIReader(Reader):
         return rest
 
     def _thoughts(self, part: Mapping[str, Any]) -> None:
-        self.think(next(filter(None, (text_of(part.get(name)) for name in THOUGHTS)), ""))
+        found = (text_of(part[name]) for name in THOUGHTS if name in part)
+        self.think(next(filter(None, found), ""))
 
     def _content(self, content: object) -> Iterator[str]:
         if not isinstance(content, list | Mapping):
@@ -148,3 +147,9 @@ class OpenAIReader(Reader):
         return text_of(choice.get("native_finish_reason")) and (
             f"the host ended the reply with {self.finish!r} ({text_of(choice['native_finish_reason'])})"
         )
+
+
+def _check(error: object) -> None:
+    """Raise `ProviderError` for what a part of a document reports as its error."""
+    if error and (found := report({"error": error})):
+        raise failure(found)

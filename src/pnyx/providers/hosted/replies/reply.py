@@ -189,12 +189,15 @@ class Reader(ABC):
 
 def mapping(value: object) -> Mapping[str, Any]:
     """`value` if it is an object, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    # What is read from JSON is a `dict`, and `isinstance` of an abstract class takes ten times as long.
+    return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def items(value: object) -> list[Any]:
     """`value` if it is a list; an object alone as a list of one; else an empty list."""
-    return value if isinstance(value, list) else [value] if isinstance(value, Mapping) else []
+    if isinstance(value, list):
+        return value
+    return [value] if type(value) is dict or isinstance(value, Mapping) else []
 
 
 def text_of(value: object) -> str:
