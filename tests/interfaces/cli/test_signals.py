@@ -12,6 +12,7 @@ import sys
 import termios
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def run_of(err: bytes) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_waits_for_calls_in_flight_and_prints_the_best_answer_and_how_to_resume(
     lab: ScriptedHost, number: signal.Signals
 ) -> None:
@@ -87,6 +88,26 @@ def test_a_signal_during_the_last_call_lets_the_run_finish(lab: ScriptedHost) ->
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=120)
     assert process.returncode == 0
+    assert out
+
+
+def test_a_signal_after_the_answer_leaves_the_exit_code(lab: ScriptedHost) -> None:
+    with spawn("ask", "-q", "Why?") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+
+
+def test_under_nohup_a_closed_terminal_stops_nothing(lab: ScriptedHost) -> None:
+    lab.on("alpha", call=1, delay=0.5)
+    with spawn(
+        "ask", "-q", "Why?", preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+    ) as process:
+        wait_for_calls(lab, 1)
+        process.send_signal(signal.SIGHUP)
+        out, _ = process.communicate(timeout=20)
+    assert (process.returncode, len(lab.log)) == (0, 4)
     assert out
 
 
@@ -191,6 +212,19 @@ def test_the_live_view_shows_the_seats_and_is_removed_at_the_end(lab: ScriptedHo
     after = tty.text.rpartition("\x1b[?25h")[2]
     assert "Final answer: " in after
     assert "dissent (2)" in after
+
+
+def test_a_terminal_that_closes_loses_no_call(lab: ScriptedHost) -> None:
+    lab.on("alpha", call=1, delay=0.5)
+    with screen("ask", "Why?") as terminal:
+        wait_for_calls(lab, 1)
+        os.close(terminal.master)
+        terminal.process.wait(20)
+        terminal.master = os.open(os.devnull, os.O_RDONLY)
+    assert [request.completed for request in lab.log] == [True]
+    (run,) = pnyx("runs", "--status", "paused", "--json").json
+    assert pnyx("resume", run["run_id"]).code == 0
+    assert len(lab.log) == 4
 
 
 def test_ctrl_c_at_a_terminal_pauses_the_run(lab: ScriptedHost) -> None:

@@ -173,10 +173,10 @@ def unpack_columns(connection: Connection, columns: Iterable[tuple[str | None, s
 
     A column that is not packed is returned as it is. Raises `Unreadable` if one cannot be read.
     """
-    given = list(columns)
-    packed = [n for n, (text, _) in enumerate(given) if text is not None and text.startswith(PACKED)]
-    stored = [(from_column(given[n][0] or "", given[n][1]), given[n][1]) for n in packed]
-    out: list[Any] = [text for text, _ in given]
+    pairs = list(columns)
+    packed = [n for n, (text, _) in enumerate(pairs) if text is not None and text.startswith(PACKED)]
+    stored = [(from_column(pairs[n][0] or "", pairs[n][1]), pairs[n][1]) for n in packed]
+    out: list[Any] = [text for text, _ in pairs]
     for n, value in zip(packed, unpack(connection, stored), strict=True):
         out[n] = value
     return out

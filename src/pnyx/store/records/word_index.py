@@ -117,8 +117,8 @@ def _original(
     connection: Connection, question: str, result: str | None
 ) -> tuple[str, Mapping[str, Any] | None]:
     try:
-        asked, found = unpack_columns(connection, [(question, "a question"), (result, "a result")])
-        return asked, read(found, "a result") if isinstance(found, str) else found
+        question_text, found = unpack_columns(connection, [(question, "a question"), (result, "a result")])
+        return question_text, read(found, "a result") if isinstance(found, str) else found
     except Unreadable:
         return "" if question.startswith(PACKED) else question, None
 
