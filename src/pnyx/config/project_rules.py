@@ -45,7 +45,8 @@ def needs_trust(project: Layer, own: Layer, usual: Usual) -> Layer:
     """Return the keys of a project file that need trust.
 
     Those are all keys of `RESTRICTED` sections, instructions and budgets of panels, models that the user has
-    not named and model files, more seats than in a panel of the user, limits above the user's own, more effort.
+    not named and model files, more seats than in a panel of the user, limits above the user's own, efforts
+    above them, and presets but `quick`.
     own: what the user has set elsewhere. usual: for limits that the user has not set.
     """
     mine = dict(_panels(own))
