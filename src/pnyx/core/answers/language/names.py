@@ -29,6 +29,12 @@ _SMALL = frozenset(
 _HYPHENED = regex(r"(?<=[^\W\d_])[- ](?=\d)|(?<=\b[^\W\d_])-(?=[^\W\d_]{3})")
 """Between letters and digits, and behind one letter: `UTF-8`, `e-mail`."""
 _IZE = regex(r"(?<=\w{3})is(?=(?:e[drs]?|ers|ing|ation|ations)$)")
+_OPERATORS = regex(
+    r"[¬∧∨→⇒⇔∪∩∖⊕⊗△!&|^~⊂⊃+*/=]|\\(?:neg|lnot|land|lor|wedge|vee|cap|cup|setminus|oplus)\b"
+    r"|\b(?:not|and|or)\b",
+    2,
+)
+"""What brackets beside it group: `¬(p ∨ q)` is not `¬p ∨ q`."""
 _KINGS = regex(r"[IVX]+")
 
 
@@ -49,6 +55,8 @@ def same_spelling(one: str, two: str, *, person: bool = False) -> bool:
     """
     if max(len(one), len(two)) > MAX_CHARS:
         return False
+    if any("(" in text and _OPERATORS.search(text) for text in (one, two)):
+        return False  # brackets that group
     if person:
         one, two = without_title(one), without_title(two)
     mine, theirs = _spelled(one), _spelled(two)

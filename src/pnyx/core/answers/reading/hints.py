@@ -28,6 +28,7 @@ class Hints:
     identifier or a version, where leading and trailing zeros count. options: its options in order, their
     letters first: `("A", "Paris")`. unit: the unit of measure that it asks for. ratio: it asks for a ratio,
     so that `3:2` equals `6:4`. day_first: its language writes the day before the month: `03/05/2024`.
+    factored, expanded: it asks for an expression in this form, so that its value alone is not enough.
     printed: it asks what code prints, so that case counts. verbatim: it asks for exactly what is printed.
     topics: what it is about, of `words/topics.json`, so that codes and symbols name things, and the last name
     of a person does.
@@ -44,6 +45,8 @@ class Hints:
     unit: Unit = NONE
     ratio: bool = False
     day_first: bool = False
+    factored: bool = False
+    expanded: bool = False
     printed: bool = False
     verbatim: bool = False
     topics: frozenset[str] = frozenset()
@@ -71,6 +74,8 @@ def hints_of(question: str | None) -> Hints:
         unit=question_unit(text) or NONE,
         ratio=bool(_RATIO.search(text)),
         day_first=language in table("dates")["day_first"],
+        factored=bool(_FACTORED.search(text)),
+        expanded=bool(_EXPANDED.search(text)),
         printed=bool(_PRINTED.search(text)),
         verbatim=bool(_VERBATIM.search(text)) and not _COUNTED.search(text),
         topics=_topics(text, language),
@@ -115,6 +120,18 @@ _PROGRAM = regex(
 )
 
 
+_FACTORED = regex(
+    r"(?:^|[.:;?!]\s+|\bplease )factor(?:i[sz]e)?\b(?! of\b)"
+    r"|\bfactor(?:i[sz]e)? (?:completely|fully)\b"
+    r"|\bfactor(?:i[sz]e)? the (?:\w+ )?(?:expression|polynomial|quadratic|trinomial|binomial)\b"
+    r"|\b(?:fully|completely) factor(?:i[sz])?ed\b|\bfactor(?:i[sz])?ed (?:form|completely|fully)\b",
+    2,
+)
+_EXPANDED = regex(
+    r"(?:^|[.:;?!]\s+|\bplease )expand\b|\bexpand (?:and simplify|the (?:\w+ )?(?:expression|product))\b"
+    r"|\bexpanded form\b",
+    2,
+)
 _PRINTED = regex(
     r"\bname of (?:the|this|a) (?:[^\W\d]+ )?(?:class|function|method|variable|module|package"
     r"|attribute|keyword)\b|"
