@@ -1,7 +1,7 @@
 /** Figures and reasons as the page shows them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { price, seconds, stopReason } from "../src/lib/format.ts";
+import { price, seconds, stopReason } from "../src/text/format.ts";
 
 test("a duration never rounds up to 60 seconds", () => {
   for (const [elapsed, words] of [[0.04, "0.0 s"], [59.94, "59.9 s"], [59.97, "1 min 0 s"], [60, "1 min 0 s"], [3661, "61 min 1 s"]] as const) {

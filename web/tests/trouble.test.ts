@@ -1,7 +1,7 @@
 /** Words for trouble: no command, no exception, every reason once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorWords, hostWords, outages, suggestedBudget, withoutCommands } from "../src/lib/trouble.ts";
+import { errorWords, hostWords, outages, suggestedBudget, withoutCommands } from "../src/server/trouble.ts";
 
 const MESSAGES: [string, string][] = [
   ["no run 'x'; `pnyx runs` lists them", "no run 'x'."],

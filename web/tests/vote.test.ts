@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { ballotWord, objection, voteLine } from "../src/lib/vote.ts";
+import { ballotWord, objection, voteLine } from "../src/debate/vote.ts";
 
 test("the vote before a debate stands beside its result", () => {
   const cases = JSON.parse(readFileSync(new URL("vote_lines.json", import.meta.url), "utf8"));
