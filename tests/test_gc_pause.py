@@ -1,73 +1,76 @@
-"""No garbage is collected while modules are imported, and the program's settings of the collector stay."""
+"""No garbage is collected while modules are imported, and the program's settings of the collector stay.
+
+Each test runs in a new interpreter, whose collector has the settings of Python, and nothing frozen.
+"""
 
 from __future__ import annotations
 
-import gc
-import warnings
-import weakref
-from collections.abc import Iterator
+import subprocess
+import sys
+from textwrap import dedent
 
 import pytest
 
-from pnyx.gc_pause import paused_collection
+START = """
+import gc
+import weakref
+from pnyx.gc_pause import MANY, paused_collection
+"""
 
 
-@pytest.fixture(autouse=True)
-def collector() -> Iterator[None]:
-    """The collector of a new process: without the settings and the frozen objects of the tests before."""
-    enabled, threshold, frozen = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
-    callbacks = list(gc.callbacks)
-    gc.callbacks.clear()
-    gc.unfreeze()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about what earlier tests left open
-        gc.collect()
-    yield
-    gc.callbacks.extend(callbacks)
-    if frozen:
-        gc.freeze()
-    gc.set_threshold(*threshold)
-    (gc.enable if enabled else gc.disable)()
-
-
-class Cycle:
-    def __init__(self) -> None:
-        self.itself = self
+def run(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", START + dedent(code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_nothing_is_collected_inside_and_garbage_is_collected_later() -> None:
-    gc.enable()
-    gc.set_threshold(10, 10, 10)
-    with paused_collection():
-        garbage = weakref.ref(Cycle())
-        kept: list[list[int]] = [[] for _ in range(1_000)]
-        assert garbage() is not None
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    assert gc.get_threshold() == (10, 10, 10)
-    gc.collect()
-    assert garbage() is None
-    assert len(kept) == 1_000
+    run("""
+        class Cycle:
+            def __init__(self):
+                self.itself = self
+
+        gc.set_threshold(10, 10, 10)
+        with paused_collection():
+            garbage = weakref.ref(Cycle())
+            kept = [[] for _ in range(2 * MANY)]
+            assert garbage() is not None
+            assert not gc.isenabled()
+        assert gc.isenabled()
+        assert gc.get_threshold() == (10, 10, 10)
+        gc.collect()
+        assert garbage() is None
+        assert gc.get_freeze_count() == 0
+    """)
 
 
 def test_what_was_created_inside_counts_as_old() -> None:
-    gc.enable()
-    gc.set_threshold(100_000)
-    with paused_collection():
-        kept: list[list[int]] = [[] for _ in range(1_000)]
-    young = {id(one) for one in gc.get_objects(generation=0)}
-    assert not young & set(map(id, kept))
+    run("""
+        gc.set_threshold(10 * MANY)
+        with paused_collection():
+            kept = [[] for _ in range(2 * MANY)]
+        young = {id(one) for one in gc.get_objects(generation=0)}
+        assert not young & set(map(id, kept))
+    """)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_program_that_froze_objects_or_switched_the_collector_off_keeps_that(enabled: bool) -> None:
-    gc.freeze()
-    try:
-        (gc.enable if enabled else gc.disable)()
+    run(f"""
+        gc.freeze()
+        (gc.enable if {enabled} else gc.disable)()
         frozen = gc.get_freeze_count()
         with paused_collection():
-            pass
-        assert gc.isenabled() is enabled
-        assert gc.get_freeze_count() == frozen
-    finally:
-        gc.unfreeze()
+            kept = [[] for _ in range(2 * MANY)]
+        assert gc.isenabled() is {enabled}
+        assert gc.get_freeze_count() == frozen > 0
+    """)
+
+
+def test_a_pause_in_which_little_is_created_does_not_count_what_is_frozen() -> None:
+    """Python counts frozen objects one by one, which takes longer than opening an SDK once more."""
+    run("""
+        gc.get_freeze_count = None
+        with paused_collection():
+            kept = [[] for _ in range(MANY // 2)]
+        assert gc.isenabled()
+    """)

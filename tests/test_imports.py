@@ -96,6 +96,20 @@ def test_no_two_modules_need_each_other() -> None:
         pytest.fail(" <- ".join(exc.args[1]))
 
 
+def test_the_folders_of_answers_import_downwards() -> None:
+    order = ("words", "numbers", "maths", "code", "language", "reading", "same", "replies")
+    start = "pnyx.core.answers."
+    wrong = [
+        f"{m.where}:{i.line} imports {i.target}"
+        for m in modules()
+        if m.name.startswith(start)
+        for i in m.imports
+        if i.target.startswith(start)
+        and order.index(i.target.split(".")[3]) > order.index(m.name.split(".")[3])
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_pure_layers_use_only_the_part_of_the_standard_library_that_touches_nothing() -> None:
     wrong = [
         f"{m.where}:{i.line} imports {i.target}"
@@ -226,14 +240,18 @@ def test_only_the_service_reaches_a_runner_or_a_database() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize(
-    "service",
-    ["service", "run_records", "follow", "schemas", "keys", "library", "mcp.catalogue", "mcp.connection"],
-)
-def test_what_interfaces_share_starts_without_a_web_framework(service: str) -> None:
-    code = f"import sys, pnyx.interfaces.{service}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not WEB & {name.partition(".")[0] for name in done.stdout.split()}
+SHARED = ("service", "run_records", "follow", "schemas", "keys", "library", "mcp.catalogue", "mcp.connection")
+
+
+def test_what_interfaces_share_starts_without_a_web_framework() -> None:
+    # One after another in one interpreter: none loads a web framework if they all load none.
+    code = f"""if True:
+        import importlib, sys
+        for name in sys.argv[1:]:
+            importlib.import_module("pnyx.interfaces." + name)
+            print(name, sorted({WEB!r} & set(sys.modules)))"""
+    done = subprocess.run([sys.executable, "-c", code, *SHARED], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"{name} []" for name in SHARED]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from .gc_pause import paused_collection
 
 if TYPE_CHECKING:
     from .config.load import load as load_settings
-    from .core.answers.equivalence import same_answer
-    from .core.answers.extract import final_answer
+    from .core.answers.replies.extract import final_answer
+    from .core.answers.same.equivalence import same_answer
     from .core.events import (
         BranchesClosed,
         Budget,
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "load_settings": "config.load:load",
-    "final_answer": "core.answers.extract",
-    "same_answer": "core.answers.equivalence",
+    "final_answer": "core.answers.replies.extract",
+    "same_answer": "core.answers.same.equivalence",
     "Budget": "core.events",
     "CallFailed": "core.events",
     "CallFinished": "core.events",

@@ -58,6 +58,37 @@ def test_a_revision_and_a_range_are_compared_with(repository: Path) -> None:
         assert source.name == f"changes, {revision}"
 
 
+@pytest.mark.parametrize(
+    "setting",
+    ["filter.evil.clean", "filter.evil.process", "diff.external", "core.fsmonitor", "submodule"],
+)
+def test_no_program_that_a_repository_names_is_run(repository: Path, setting: str) -> None:
+    proof = repository / ".git" / "proof"
+    program = f"touch '{proof}'; cat"
+    (repository / ".git" / "info").mkdir(exist_ok=True)
+    if setting == "submodule":
+        inner = repository / "inner"
+        inner.mkdir()
+        git(inner, "init", "-q")
+        (inner / "b.py").write_text("1\n")
+        git(inner, "add", ".")
+        git(inner, "commit", "-qm", "first")
+        git(repository, "add", "inner")
+        git(repository, "commit", "-qm", "with a submodule")
+        git(inner, "config", "core.fsmonitor", program)
+        (inner / "b.py").write_text("2\n")
+    else:
+        change(repository)
+        (repository / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+        git(repository, "config", setting, program)
+    subprocess.run(["git", "diff", "HEAD"], cwd=repository, check=False, capture_output=True)
+    assert proof.exists(), "git itself ran no program: this case shows nothing"
+    proof.unlink()
+    source = read_diff(None, repository).source
+    assert source is not None or setting == "submodule"
+    assert not proof.exists()
+
+
 def test_the_whole_repository_counts_wherever_one_stands_in_it(repository: Path) -> None:
     change(repository)
     (repository / "inner").mkdir()

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from typing import Any
 from unittest import mock
 
 from pnyx.interfaces.cli import main
+from pnyx.interfaces.stop_signals import stop_signals
 from tests.support import forked
 
 __all__ = ["Done", "Screen", "interpreter", "pnyx", "screen", "spawn"]
@@ -47,11 +49,15 @@ def pnyx(*args: str, stdin: bytes = b"") -> Done:
     """Run the command in this process, on streams that are not a terminal."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     input_stream = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+    handlers = {number: signal.getsignal(number) for number in stop_signals()}
     with mock.patch.multiple(sys, stdin=input_stream, stdout=out, stderr=err):
         try:
             main(args)
         except SystemExit as exc:
             code = exc.code
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     assert isinstance(code, int)
     return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
@@ -81,13 +87,13 @@ class Screen:
         self.master, self.process = master, process
         self.seen = b""
 
-    def wait_for(self, text: str, timeout: float = 30.0) -> None:
+    def wait_for(self, text: str, timeout: float = 90.0) -> None:
         """Read until `text` appears."""
         deadline = time.monotonic() + timeout
         while text.encode() not in self.seen:
             assert self._read(deadline), f"{text!r} did not come; the screen: {self.text}"
 
-    def end(self, timeout: float = 30.0) -> int:
+    def end(self, timeout: float = 90.0) -> int:
         """Read until the process ends, and return its exit code."""
         deadline = time.monotonic() + timeout
         while self._read(deadline):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pnyx import protocols
-from pnyx.core.answers.calls import read_proposal, written_calls
+from pnyx.core.answers.code.calls import read_proposal, written_calls
 from pnyx.core.steps import Ask, Decision
 from pnyx.core.text import Material
 from pnyx.core.tool_calls import ANY, ToolCall, ToolOffer, ToolSpec

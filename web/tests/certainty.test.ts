@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { certainty } from "../src/lib/certainty.ts";
+import { certainty } from "../src/debate/certainty.ts";
 
 test("the page words what is known of an answer as the terminal does", () => {
   const cases = JSON.parse(readFileSync(new URL("certainty.json", import.meta.url), "utf8"));

@@ -1,7 +1,7 @@
 /** The difference between two texts: exact in both directions, and no longer than it needs to be. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { diff, likeness, versionOf } from "../src/lib/diff.ts";
+import { diff, likeness, versionOf } from "../src/debate/diff.ts";
 
 function parts(before: string, after: string): [string, string] {
   const pieces = diff(before, after);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Defaults, Option, Protocol } from "../src/lib/api.ts";
-import { defaultEffort, effortFields, optionValue } from "../src/lib/effort.ts";
+import type { Defaults, Option, Protocol } from "../src/server/api.ts";
+import { defaultEffort, effortFields, optionValue } from "../src/ask/effort.ts";
 
 const rounds: Option = { default: 3, help: "", choices: [], low: 1, high: 50 };
 const debate = {

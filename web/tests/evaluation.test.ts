@@ -1,7 +1,7 @@
 /** The files of an evaluation are told apart by their content, and questions keep the order of the log. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, NOT_ONE, difference, differs, readFile } from "../src/lib/evaluation.ts";
+import { type Answer, NOT_ONE, difference, differs, readFile } from "../src/evaluation/evaluation.ts";
 
 const row = (arm: string, id: string, correct: boolean): Answer => ({ arm, id, category: null, target: "42", answer: "42", correct, error: null });
 const log = (...rows: unknown[]): string => [{ pnyx_eval: 1, dataset: "d" }, ...rows].map((one) => JSON.stringify(one)).join("\n");

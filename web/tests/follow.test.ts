@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Api, ApiError, type EventPage } from "../src/lib/api.ts";
-import type { Event } from "../src/lib/events.ts";
-import { follow } from "../src/lib/follow.ts";
+import { type Api, ApiError, type EventPage } from "../src/server/api.ts";
+import type { Event } from "../src/server/events.ts";
+import { follow } from "../src/server/follow.ts";
 
 // Node.js has no window; only the network's return is listened to.
 Object.assign(globalThis, { addEventListener: () => undefined, removeEventListener: () => undefined });

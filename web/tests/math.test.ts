@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import MarkdownIt from "markdown-it";
-import { formulaAt, math } from "../src/lib/math_notation.ts";
+import { formulaAt, math } from "../src/text/math_notation.ts";
 
 const markdown = new MarkdownIt({ html: false, breaks: true });
 markdown.use(math);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plain, preview, splitBlocks } from "../src/lib/plain.ts";
+import { plain, preview, splitBlocks } from "../src/text/plain.ts";
 
 test("control characters that disguise a text are removed", () => {
   assert.equal(plain("safe\u202egnp.exe\u2066\u0007\u001b[31m"), "safegnp.exe[31m");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { messages } from "../src/lib/sse.ts";
+import { messages } from "../src/server/sse.ts";
 
 async function read(bytes: Uint8Array, size: number): Promise<string[]> {
   const body = new ReadableStream<Uint8Array>({

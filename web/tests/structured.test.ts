@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { asProse, openObject } from "../src/lib/structured.ts";
+import { asProse, openObject } from "../src/debate/structured.ts";
 
 const CASES = JSON.parse(readFileSync(new URL("structured.json", import.meta.url), "utf8")) as [string, string][];
 

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { CallFailed, CallStarted, Event } from "../src/lib/events.ts";
-import type { Turn, View } from "../src/lib/model.ts";
-import { EMPTY, fold, mergeTokens, resetOpenText, scopeOf } from "../src/lib/view.ts";
+import type { CallFailed, CallStarted, Event } from "../src/server/events.ts";
+import type { Turn, View } from "../src/debate/model.ts";
+import { EMPTY, fold, mergeTokens, resetOpenText, scopeOf } from "../src/debate/view.ts";
 
 const FOLDER = new URL("runs/", import.meta.url);
 const NAMES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));

@@ -47,7 +47,8 @@ def fit(ask: Ask, room: int, tools: Sequence[ToolSpec] = ()) -> tuple[Ask, int] 
     """
     # The newest turn stays: without it the model would repeat its tool calls.
     for dropped in range(max(len(ask.turns), 1)):
-        best = _shortened(replace(ask, turns=ask.turns[dropped:]), room, tools)
+        kept = replace(ask, turns=ask.turns[dropped:]) if dropped else ask
+        best = _shortened(kept, room, tools)
         if best is not None:
             return best, _length(ask) - _length(best)
     return None

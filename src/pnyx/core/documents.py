@@ -31,6 +31,8 @@ def stamp(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_document(value: Any) -> Any:
     """What `asdict` returns, without a copy of each text and number, which takes most of its time."""
+    if type(value) in _PLAIN:
+        return value
     if is_dataclass(value):
         return {name: to_document(getattr(value, name)) for name in _fields(cast(Any, type(value)))}
     if isinstance(value, Mapping):
@@ -38,6 +40,9 @@ def to_document(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(map(to_document, value))
     return value
+
+
+_PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 def read(text: str, what: str) -> dict[str, Any]:

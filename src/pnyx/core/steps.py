@@ -283,23 +283,25 @@ class Panel:
         effort: Effort | None = None,
         *,
         max_tokens: int | None = None,
+        closing: bool = False,
     ) -> Ask:
         """The step that asks `seat`, with the prompt variant and the role of the seat.
 
-        effort, max_tokens: see `Ask`.
+        effort, max_tokens, closing: see `Ask`.
         """
         role = self.frame(seat.role) if seat.role and self.frame is not None else None
         prompt = draft.render(
             salt=self.salt, short=seat.short_prompts, names=self.names, role=role, images=seat.images
         )
-        return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens)
+        return Ask(seat, prompt, schema, effort=effort, max_tokens=max_tokens, closing=closing)
 
     async def work(self, seat: Seat, draft: Draft, *, max_tokens: int | None = None) -> Reply:
         """Ask a seat that may call the panel's tools; in its last turn it must answer without them.
 
         Raises `SeatAbsent` as `Ask` does, and if the last turn only calls tools.
         """
-        ask = replace(self.ask(seat, draft, max_tokens=max_tokens), tools=self.tools)
+        ask = self.ask(seat, draft, max_tokens=max_tokens)
+        ask = replace(ask, tools=self.tools) if self.tools else ask
         for _ in range(self.tool_turns - 1 if self.tools else 0):
             reply = await ask
             if not reply.calls:
@@ -310,7 +312,7 @@ class Panel:
                 for call, result in zip(reply.calls, results, strict=True)
             )
             ask = replace(ask, turns=(*ask.turns, Turn(reply.text, reply.calls, shown)))
-        reply = await replace(ask, tools=())
+        reply = await (replace(ask, tools=()) if ask.tools else ask)
         if reply.calls and not reply.text.strip():
             raise SeatAbsent(
                 f"{seat.label} called tools in its last turn, which has none, and gave no answer"
@@ -362,8 +364,7 @@ class Panel:
         for seat in seats:
             prompt = draft if isinstance(draft, Draft) else draft(seat)
             try:
-                ask = replace(self.ask(seat, prompt), closing=closing)
-                reply = await (self.work(seat, prompt) if tools else ask)
+                reply = await (self.work(seat, prompt) if tools else self.ask(seat, prompt, closing=closing))
             except SeatAbsent as exc:
                 absent = exc
                 continue

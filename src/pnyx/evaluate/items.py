@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reprlib import repr as brief
 from typing import Literal, TypeAlias
 
-from ..core.answers.equivalence import read
+from ..core.answers.same.equivalence import read
 from ..errors import UsageError
 
 __all__ = ["GRADERS", "Grader", "Item"]

@@ -19,6 +19,11 @@ NAMED = 5
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The tree without files, which every repository has: for one without a commit."""
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=off", "-c", "color.ui=never")
+_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+# A partial clone fetches what it lacks, by a program that its settings may name.
+_ENVIRONMENT |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+_OWN_SCOPES = ("local", "worktree")
+"""Of settings that come with a repository, and not from the user."""
 
 
 class Diff:
@@ -40,8 +45,9 @@ def is_revision(text: str, folder: Path) -> bool:
 def read_diff(revision: str | None, folder: Path) -> Diff:
     """Return the diff of the working tree in `folder` against `revision`; None: the last commit.
 
-    A range (main..topic) is the diff of its ends. Programs that the repository's settings name for diffs are
-    not run. Raises `FileProblem` if there is no repository or no such revision.
+    A range (main..topic) is the diff of its ends. Programs that the repository's settings name are not run: a
+    folder that somebody else made may come with them. Raises `FileProblem` if there is no repository or no
+    such revision.
     """
     if _git(folder, "rev-parse", "--is-inside-work-tree").returncode != 0:
         raise FileProblem(f"--diff needs a git repository, and {folder.resolve()} is in none")
@@ -65,11 +71,36 @@ def read_diff(revision: str | None, folder: Path) -> Diff:
 
 def _diff(folder: Path, revision: str, form: Sequence[str], paths: Sequence[str] = ()) -> str:
     plain = ("--no-ext-diff", "--no-textconv", "--no-color")
-    return _output(folder, "diff", *plain, *form, "--end-of-options", revision, *paths)
+    # In a submodule, git would run the programs of its settings.
+    shallow = ("--submodule=short", "--ignore-submodules=dirty")
+    arguments = ("diff", *plain, *shallow, *form, "--end-of-options", revision, *paths)
+    return _output(folder, *arguments, before=_without_filters(folder))
 
 
-def _output(folder: Path, *arguments: str) -> str:
-    done = _git(folder, *arguments)
+def _without_filters(folder: Path) -> tuple[str, ...]:
+    """Options of git that turn off the filters of the repository, programs that git runs on changed files.
+
+    Raises `FileProblem` for a filter that cannot be turned off.
+    """
+    found = _git(folder, "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    if found.returncode > 1:  # 1: there are none
+        raise FileProblem("--diff needs git 2.26 or newer")
+    words = found.stdout.decode("utf-8", "surrogateescape").split("\0")
+    options = dict[str, None]()
+    for scope, key in zip(words[::2], words[1::2], strict=False):
+        if scope not in _OWN_SCOPES:
+            continue
+        name = key.partition(".")[2].rpartition(".")[0]
+        if "=" in name or "\n" in name:
+            raise FileProblem(f"this repository's settings have a filter with an odd name: {name[:80]!r}")
+        off = (f"filter.{name}.clean=", f"filter.{name}.process=", f"filter.{name}.required=false")
+        options |= dict.fromkeys(off)
+    return tuple(word for option in options for word in ("-c", option))
+
+
+def _output(folder: Path, *arguments: str, before: Sequence[str] = ()) -> str:
+    """before: options of git itself."""
+    done = _git(folder, *before, *arguments)
     if done.returncode != 0:
         why = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise FileProblem(f"git {arguments[0]} failed: {why[:300]}")
@@ -84,7 +115,7 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            env={**os.environ, **_ENVIRONMENT},
             check=False,
         )
     except FileNotFoundError:

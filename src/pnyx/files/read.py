@@ -101,10 +101,10 @@ async def read_files(
 
 
 def _check(source: Source, number: int, paths: bool) -> None:
-    given = [n for n in ("content", "data", "url", "path") if getattr(source, n) is not None]
-    if len(given) != 1:
+    forms = [n for n in ("content", "data", "url", "path") if getattr(source, n) is not None]
+    if len(forms) != 1:
         raise FileProblem(
-            f"file {number} needs exactly one of content, data_base64, url and path, not {len(given)}"
+            f"file {number} needs exactly one of content, data_base64, url and path, not {len(forms)}"
         )
     if source.path is not None and not paths:
         raise FileProblem(f"file {number}: paths are not read here; send the content, or data_base64")

@@ -96,11 +96,11 @@ def _number(text: str) -> object:
 
 def described(settings: Settings, key: StoredKey, now: str) -> str:
     """One line about a key: its name, how long it is valid, and its limits with their origin."""
-    said = []
+    facts = []
     if key.expires_at is not None:
-        said.append(f"{'expired' if key.expires_at <= now else 'expires'} {_short(key.expires_at)}")
+        facts.append(f"{'expired' if key.expires_at <= now else 'expires'} {_short(key.expires_at)}")
     if key.old_until is not None and key.old_until > now:
-        said.append(f"the key before it is valid until {_short(key.old_until)}")
+        facts.append(f"the key before it is valid until {_short(key.old_until)}")
     configured = settings.serve.keys.get(key.name)
     try:
         limits = effective_limits(settings, key.name, read_limits(key.limits))
@@ -108,8 +108,8 @@ def described(settings: Settings, key: StoredKey, now: str) -> str:
         return f"{key.name}  refused: its limits were written by a newer pnyx"
     for name, value in limits.model_dump(exclude_unset=True).items():
         origin = "settings" if configured is not None and name in configured.model_fields_set else "stored"
-        said.append(f"{name} = {json.dumps(value)} ({origin})")
-    return f"{key.name}  {'; '.join(said)}" if said else key.name
+        facts.append(f"{name} = {json.dumps(value)} ({origin})")
+    return f"{key.name}  {'; '.join(facts)}" if facts else key.name
 
 
 def _short(time: str) -> str:

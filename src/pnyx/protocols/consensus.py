@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import Any
 
-from ..core.answers.extract import final_answer
+from ..core.answers.replies.extract import final_answer
 from ..core.convergence import overlap
 from ..core.decision import Status
 from ..core.models import strongest

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ..core.answers.extract import final_answer
+from ..core.answers.replies.extract import final_answer
 from ..core.models import strongest
 from ..core.parsing.plans import Subtask
 from ..core.phases import START, Phases, Transition

@@ -5,7 +5,7 @@ On a panel with several seats the strongest answers. If it is silent, the next s
 
 from __future__ import annotations
 
-from ..core.answers.extract import final_answer
+from ..core.answers.replies.extract import final_answer
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Protocol

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.answers.equivalence import read
-from ..core.answers.extract import normalise, same
+from ..core.answers.replies.extract import normalise, same
+from ..core.answers.same.equivalence import read
 from ..core.stopping import STRONGEST_FIRST
 from ..core.text import is_text
 from ..errors import UsageError

@@ -67,7 +67,7 @@ class RunContext:
     halt: Halt = field(default_factory=Halt)
     stop_requests: StopRequests = field(default_factory=StopRequests)
     spent_nusd: int = 0
-    said: set[str] = field(default_factory=set)
+    sent_notes: set[str] = field(default_factory=set)
     waiting: Waiting = field(default_factory=Waiting)
     settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
@@ -124,8 +124,8 @@ class RunContext:
 
     def new_notes(self, notes: Iterable[str]) -> tuple[str, ...]:
         """Return the notes that no earlier call of the run has."""
-        new = tuple(dict.fromkeys(note for note in notes if note not in self.said))
-        self.said.update(new)
+        new = tuple(dict.fromkeys(note for note in notes if note not in self.sent_notes))
+        self.sent_notes.update(new)
         return new
 
     async def sleep(self, seconds: float) -> None:

@@ -12,7 +12,7 @@ from itertools import count
 
 import pytest
 
-from pnyx.core.answers.equivalence import same
+from pnyx.core.answers.same.equivalence import same
 from pnyx.evaluate.datasets import load
 from pnyx.evaluate.datasets.traps.altered import crossings
 from pnyx.evaluate.grading.grade import is_right

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import pytest
 
-from pnyx.core.answers.extract import final_answer, normalise, same
+from pnyx.core.answers.replies.extract import final_answer, normalise, same
 from pnyx.errors import UsageError
 from pnyx.evaluate.datasets import NAMES, load
 from pnyx.evaluate.datasets.drawing import rounded

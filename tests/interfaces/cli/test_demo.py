@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from pnyx import FakeProvider
-from pnyx.core.answers.equivalence import same_answer
-from pnyx.core.answers.extract import final_answer
+from pnyx.core.answers.replies.extract import final_answer
+from pnyx.core.answers.same.equivalence import same_answer
 from pnyx.errors import ProviderError
 from pnyx.interfaces.cli.actions import demo
 from pnyx.interfaces.cli.terminal.output import streams

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..answers.extract import final_answer, same
-from ..answers.labels import find_label
-from ..answers.values import is_missing
+from ..answers.reading.labels import find_label
+from ..answers.replies.extract import final_answer, same
+from ..answers.replies.values import is_missing
 from ..regex import regex
 from .authorship import OwnWords, own_words
 from .directives import Unreadable, strip_punctuation

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ..answers.labels import is_denied
+from ..answers.reading.labels import is_denied
 from ..answers.words import table
 from ..language import language_of
 from ..regex import regex

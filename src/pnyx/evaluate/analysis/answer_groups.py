@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.answers.grouping import find_group, group_answers
+from ...core.answers.same.grouping import find_group, group_answers
 from .log import Row
 
 __all__ = ["RIGHT", "answer_groups", "graded_groups"]

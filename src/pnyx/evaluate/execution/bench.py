@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
-from ...core.answers.extract import final_answer
-from ...core.answers.grouping import MAX_CHARS
+from ...core.answers.replies.extract import final_answer
+from ...core.answers.same.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.events import PhaseEntered
 from ...errors import OutOfBudget, PnyxError

@@ -12,13 +12,14 @@ from typing import Any
 
 import inspect_ai
 from inspect_ai import Task
+from inspect_ai._eval import context as inspect_context
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import value_to_float
 
 from ..._version import __version__
-from ...core.answers.equivalence import normalise
+from ...core.answers.same.equivalence import normalise
 from ...errors import Interrupted, OutOfBudget, PnyxError, UsageError
 from ..analysis.log import Arm, Log, Row
 from ..grading.grade import is_right
@@ -29,6 +30,10 @@ from .inspect_plugin import BENCH, FACTS, item_task, read_item
 from .sampling import earlier_samples, sampling
 
 __all__ = ["evaluate"]
+
+# Inspect would read a `.env` of the working directory, or of one above it, into the environment of this
+# process: a folder that somebody else made could name a proxy for the calls to hosts.
+inspect_context.init_dotenv = lambda: None  # type: ignore[attr-defined]
 
 
 async def evaluate(

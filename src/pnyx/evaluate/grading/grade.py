@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import factorial
 
-from ...core.answers.equivalence import read
-from ...core.answers.extract import final_answer, normalise, same
-from ...core.answers.quantities import Quantity
-from ...core.answers.statements import alters_value
+from ...core.answers.numbers.quantities import Quantity
+from ...core.answers.replies.extract import final_answer, normalise, same
+from ...core.answers.same.equivalence import read
+from ...core.answers.same.statements import alters_value
 from ...core.regex import regex
 from ...core.text import Material
 from ...prompts import load

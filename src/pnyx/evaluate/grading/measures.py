@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...core.answers.equivalence import read
-from ...core.answers.hints import question_unit
-from ...core.answers.units import NONE
+from ...core.answers.numbers.units import NONE
+from ...core.answers.reading.hints import question_unit
+from ...core.answers.same.equivalence import read
 from ...core.regex import regex
 
 __all__ = ["question_unit", "repeats", "with_unit"]

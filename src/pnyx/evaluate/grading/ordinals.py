@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ...core.answers.equivalence import read
-from ...core.answers.statements import alters_value
-from ...core.answers.units import NONE
+from ...core.answers.numbers.units import NONE
+from ...core.answers.same.equivalence import read
+from ...core.answers.same.statements import alters_value
 from ...core.regex import regex
 
 __all__ = ["is_ordinal", "ordinal_number"]

@@ -10,8 +10,8 @@ import re
 import string
 from collections.abc import Iterator, Sequence
 
-from ...core.answers.equivalence import read
-from ...core.answers.statements import ALTERATION, alters_value, is_measurement, only_value
+from ...core.answers.same.equivalence import read
+from ...core.answers.same.statements import ALTERATION, alters_value, is_measurement, only_value
 from ...core.regex import regex
 
 __all__ = ["stated_option", "stated_value", "without_rate"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from reprlib import repr as brief
 from typing import Any
 
-from ...core.answers.equivalence import normalise
+from ...core.answers.same.equivalence import normalise
 from ...errors import UsageError
 from ...reliability.accuracy import AnsweredQuestion
 from ..report.tables import read_table

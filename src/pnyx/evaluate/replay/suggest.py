@@ -72,14 +72,14 @@ def common_questions(
     models: the models; empty for as many as have `ENOUGH` questions in common, the most asked first.
     """
     known = [q for q in questions if q.gold is not None]
-    asked: dict[str, int] = {}
+    count_of: dict[str, int] = {}
     for q in known:
         for model in q.answers:
-            asked[model] = asked.get(model, 0) + 1
+            count_of[model] = count_of.get(model, 0) + 1
     if models:
         return [q for q in known if all(m in q.answers for m in models)], tuple(models)
     kept: list[str] = []
-    for model in sorted(asked, key=lambda m: -asked[m]):
+    for model in sorted(count_of, key=lambda m: -count_of[m]):
         both = [q for q in known if model in q.answers]
         # Two models are needed in any case; the caller says if their questions are too few.
         if len(kept) < 2 or len(both) >= ENOUGH:

@@ -32,7 +32,7 @@ def document(log: Log) -> dict[str, Any]:
     columns = arms(log)
     ids = list(next(column.rows for column in columns if column.name == ORACLE))
     unanimous = {id for id in ids if _agree([log.by_arm[model][id] for model in log.models])}
-    asked = {row.id for row in log.rows}
+    questions = {row.id for row in log.rows}
     baselines = [a.name for a in log.arms if a.kind == "single" and a.name not in log.models]
     values: dict[str, Any] = {
         "dataset": log.dataset,
@@ -42,8 +42,8 @@ def document(log: Log) -> dict[str, Any]:
         "pnyx": log.pnyx,
         "folds": min(FOLDS, len(ids)),
         "questions": len(ids),
-        "asked": len(asked),
-        "partial": any(len(rows) < max(len(asked), log.planned or 0) for rows in log.by_arm.values()),
+        "asked": len(questions),
+        "partial": any(len(rows) < max(len(questions), log.planned or 0) for rows in log.by_arm.values()),
         "unanimous": len(unanimous),
         "split": len(ids) - len(unanimous),
         "arms": [_figures(column, unanimous) for column in columns],

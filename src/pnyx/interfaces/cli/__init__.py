@@ -6,9 +6,11 @@ quickly.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -19,6 +21,7 @@ from ..._version import __version__
 from ...errors import PnyxError, UsageError
 from ...extras import explain
 from ..render.terminal import ClosedPipe
+from ..stop_signals import stop_signals
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -206,7 +209,15 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         code = _report(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows the traceback)", 1)
     # The process ends here: a last collection would only take time.
     gc.freeze()
+    # A signal that comes now would only change the exit code.
+    atexit.unregister(_ignore_signals)
+    atexit.register(_ignore_signals)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _ignore_signals() -> None:
+    for number in stop_signals():
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _delay_garbage_collection() -> None:

@@ -252,7 +252,7 @@ def to_request(question: str, **options: Any) -> RunRequest:
 
 
 def file_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add --dir, --glob, --diff and --url, which the command gets with --file as one `given`."""
+    """Add --dir, --glob, --diff and --url, which the command gets with --file as one `flags`."""
 
     @functools.wraps(command)
     def with_files(
@@ -266,7 +266,7 @@ def file_options(command: Callable[..., int]) -> Callable[..., int]:
         # Imported here so that help and completion start without what reads files.
         from .files import FileFlags
 
-        return command(given=FileFlags(files, folders, globs, diff, urls), **options)
+        return command(flags=FileFlags(files, folders, globs, diff, urls), **options)
 
     for option in (
         click.option("--url", "urls", metavar="URL", multiple=True, help=URL_HELP),

@@ -64,11 +64,11 @@ async def start(
     A request with the same `Idempotency-Key` returns the same run.
     """
     service = service_of(request)
-    asked, owner = body.to_request(), owner_of(request)
+    run_request, owner = body.to_request(), owner_of(request)
     if body.follows is None:
-        spec = await service.resolve(asked, owner)
+        spec = await service.resolve(run_request, owner)
     else:
-        spec = await service.resolve_next(asked, owner, body.follows)
+        spec = await service.resolve_next(run_request, owner, body.follows)
     run_id = await service.submit(spec, None if idempotency_key is None else f"http/{idempotency_key}")
     return await _reply(request, service, run_id, body)
 

@@ -82,11 +82,11 @@ class Labelling(Body):
     """Whether it is pinned."""
 
     def to_change(self) -> LabelChange:
-        given = self.model_fields_set
+        fields = self.model_fields_set
         return LabelChange(
-            title=(self.title or "") if "title" in given else None,
-            tags=self.tags if "tags" in given else None,
-            pinned=self.pinned if "pinned" in given else None,
+            title=(self.title or "") if "title" in fields else None,
+            tags=self.tags if "tags" in fields else None,
+            pinned=self.pinned if "pinned" in fields else None,
         )
 
 

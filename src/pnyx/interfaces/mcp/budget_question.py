@@ -48,8 +48,8 @@ async def ask_for_budget(peer: Peer, spec: Spec, settings: Settings) -> float | 
         f"{money(expected.cost / NUSD)}, and has no budget. How much may it cost at most?"
     )
     suggested = float(rounded_cap(AMPLE * expected.cost))
-    budget, asked = await _ask(peer, text, suggested, caps.run_usd, None)
-    if asked and budget is None:
+    budget, was_asked = await _ask(peer, text, suggested, caps.run_usd, None)
+    if was_asked and budget is None:
         raise UsageError(
             "the run has not started, since the person gave no budget; call again with budget_usd, or set "
             "[budget] run_usd in the settings"

@@ -67,24 +67,24 @@ SETTINGS = {
 """The arguments that every prompt has."""
 
 
-def _ask(given: Mapping[str, str]) -> str:
-    return f"Ask the panel this question:\n\n{_quoted(given['question'])}"
+def _ask(arguments: Mapping[str, str]) -> str:
+    return f"Ask the panel this question:\n\n{_quoted(arguments['question'])}"
 
 
-def _review(given: Mapping[str, str]) -> str:
-    focus = f" Its focus: {given['focus']}." if "focus" in given else ""
+def _review(arguments: Mapping[str, str]) -> str:
+    focus = f" Its focus: {arguments['focus']}." if "focus" in arguments else ""
     return (
-        f"Have the panel review this:\n\n{_quoted(given['subject'])}\n\nRead what I name there (files, a "
+        f"Have the panel review this:\n\n{_quoted(arguments['subject'])}\n\nRead what I name there (files, a "
         "diff, our conversation), and pass it in full as `context`, since the panel sees nothing else. Ask "
         f"which faults it has, where, how serious each is, and how to mend it.{focus}"
     )
 
 
-def _decide(given: Mapping[str, str]) -> str:
-    options = f" The options are: {given['options']}." if "options" in given else ""
-    criteria = f" What matters: {given['criteria']}." if "criteria" in given else ""
+def _decide(arguments: Mapping[str, str]) -> str:
+    options = f" The options are: {arguments['options']}." if "options" in arguments else ""
+    criteria = f" What matters: {arguments['criteria']}." if "criteria" in arguments else ""
     return (
-        f"Have the panel decide this:\n\n{_quoted(given['decision'])}\n\nAsk for one choice with its "
+        f"Have the panel decide this:\n\n{_quoted(arguments['decision'])}\n\nAsk for one choice with its "
         f"reasons, and for what speaks against it.{options}{criteria} Pass the facts that the choice depends "
         "on as `context`, since the panel sees nothing else."
     )
@@ -131,31 +131,31 @@ async def prompt_text(service: RunService, peer: Peer, params: GetPromptRequestP
     prompt = PROMPTS.get(params.name)
     if prompt is None:
         raise NotFound(f"there is no prompt {params.name[:80]!r}; the prompts are {', '.join(PROMPTS)}")
-    given = {name: text.strip() for name, text in (params.arguments or {}).items() if text.strip()}
-    if unknown := given.keys() - prompt.arguments.keys():
+    arguments = {name: text.strip() for name, text in (params.arguments or {}).items() if text.strip()}
+    if unknown := arguments.keys() - prompt.arguments.keys():
         names = ", ".join(prompt.arguments)
         raise UsageError(f"{params.name} has no argument {min(unknown)[:80]!r}; its arguments are {names}")
-    if prompt.required not in given:
+    if prompt.required not in arguments:
         raise UsageError(f"{params.name} needs the argument {prompt.required}")
-    if any(len(text) > LONGEST for text in given.values()):
+    if any(len(text) > LONGEST for text in arguments.values()):
         raise UsageError(f"an argument of a prompt has at most {LONGEST:,} characters")
-    text = "\n\n".join((prompt.task(given), _call(given), REPORT))
+    text = "\n\n".join((prompt.task(arguments), _call(arguments), REPORT))
     message = PromptMessage(role="user", content=TextContent(text=text))
     return GetPromptResult(description=prompt.title, messages=[message])
 
 
-def _call(given: Mapping[str, str]) -> str:
+def _call(arguments: Mapping[str, str]) -> str:
     """How to call the tool, with the settings that are given."""
     settings: list[str] = []
-    if "protocol" in given:
-        settings.append(f'protocol "{given["protocol"]}"')
-    if "panel" in given:
-        settings.append(f'panel "{given["panel"]}"')
-    if "models" in given:
-        models = [f'"{one.strip()}"' for one in given["models"].split(",") if one.strip()]
+    if "protocol" in arguments:
+        settings.append(f'protocol "{arguments["protocol"]}"')
+    if "panel" in arguments:
+        settings.append(f'panel "{arguments["panel"]}"')
+    if "models" in arguments:
+        models = [f'"{one.strip()}"' for one in arguments["models"].split(",") if one.strip()]
         settings.append(f"models [{', '.join(models)}]")
-    if "budget_usd" in given:
-        settings.append(f"budget_usd {_amount(given['budget_usd'])}")
+    if "budget_usd" in arguments:
+        settings.append(f"budget_usd {_amount(arguments['budget_usd'])}")
     chosen = f", with {', '.join(settings)}" if settings else ""
     return f"Use the tool `ask` of pnyx for it{chosen}. State the question so that it is clear by itself."
 

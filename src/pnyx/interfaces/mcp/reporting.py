@@ -100,8 +100,8 @@ class Report:
         elif entry is not None and isinstance(event, SeatAbstained):
             level, text = "warning", f"{entry.title}: {entry.text}"
         elif entry is not None and (level := LEVELS.get(entry.kind)):
-            said = "replied" if entry.kind == "reply" else entry.text
-            text = f"{entry.title}: {', '.join((said, *entry.facts))}"
+            what = "replied" if entry.kind == "reply" else entry.text
+            text = f"{entry.title}: {', '.join((what, *entry.facts))}"
         if level is not None:
             await self.peer.log(level, self.redact(f"run {self.run_id} · {text}"), run_id=self.run_id)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
-import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ from ...config.schema import Settings
 from ...errors import UsageError
 from ...telemetry.log import JsonLog
 from ..service import DRAIN_S, RunService
+from ..stop_signals import stop_signals
 from .connection import Connection
 
 __all__ = ["serve_stdio"]
@@ -42,7 +42,7 @@ async def serve_stdio(settings: Settings, log: JsonLog | None = None) -> None:
                 service.drain(0.0 if service.draining else DRAIN_S)
                 scope.cancel()
 
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in stop_signals():
                 loop.add_signal_handler(number, stop)
             await Connection(service, _Writer(output_fd, scope).write).serve(_Reader(input_fd))
         if not service.draining:

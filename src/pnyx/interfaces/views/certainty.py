@@ -90,7 +90,7 @@ def confidence_words(result: Mapping[str, Any]) -> str:
 def certainty(result: Mapping[str, Any]) -> dict[str, str]:
     """Return all of it, each under its name; unknown parts are left out. Empty without a decision.
 
-    `web/src/lib/certainty.ts` has the same words for the page; `web/tests/certainty.json` cases for both.
+    `web/src/debate/certainty.ts` has the same words for the page; `web/tests/certainty.json` cases for both.
     """
     if result["status"] in UNDECIDED:
         return {}

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ...core.answers.extract import final_answer
-from ...core.answers.grouping import find_group, group_answers
+from ...core.answers.replies.extract import final_answer
+from ...core.answers.same.grouping import find_group, group_answers
 from ...core.events import CallFinished, CallStarted, Event, VoteTallied
 from ...core.parsing.ballots import Ballot, read_ballot
 from ...core.parsing.verdicts import Unreadable
@@ -54,13 +54,13 @@ def statements(events: Sequence[Event], question: str) -> list[Statement]:
     unless it ends on one.
     """
     counted = ballots(events)
-    asked = {one.key: one for one in events if isinstance(one, CallStarted)}
+    requests = {one.key: one for one in events if isinstance(one, CallStarted)}
     found: list[Statement] = []
     for event in events:
         if not isinstance(event, CallFinished) or event.absent is not None or not event.seat:
             continue
         where = (event.round or 0, event.phase or "", scope_of(event.key))
-        request = asked.get(event.key)
+        request = requests.get(event.key)
         when = (event.seq or 0, (request and request.seq) or 0)
         ballot = counted.get(event.key)
         if ballot is not None:

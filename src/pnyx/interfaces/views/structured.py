@@ -1,6 +1,6 @@
 """Structured replies for people: the object that a model wrote, as Markdown, never as raw JSON.
 
-`web/src/lib/structured.ts` writes the same words for the page; `web/tests/structured.json` tests both.
+`web/src/debate/structured.ts` writes the same words for the page; `web/tests/structured.json` tests both.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ...core.answers.grouping import find_group
+from ...core.answers.same.grouping import find_group
 from ...core.events import CallFinished, Event, RunStarted, VoteTallied, closed_branches, is_abstention
 from ...core.parsing.verdicts import Unreadable, read_approval
 from .statements import ENDORSEMENTS, Statement, ballots, scope_of

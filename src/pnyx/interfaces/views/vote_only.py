@@ -1,6 +1,6 @@
 """The vote before a debate beside its result, as one line: did talking help?
 
-`web/src/lib/vote.ts` writes the same line for the page; `web/tests/vote_lines.json` has cases for both.
+`web/src/debate/vote.ts` writes the same line for the page; `web/tests/vote_lines.json` has cases for both.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.answers.extract import final_answer
+from ...core.answers.replies.extract import final_answer
 from ...core.decision import Decided
 from ...core.models import Seat
 from ...core.parsing.verdicts import Approval

@@ -1,8 +1,8 @@
 """Answers that call the asker's tools: what seats read of the tools, and the calls of a decision.
 
-Protocols know nothing of it. A call is an answer as `core.answers.calls` reads it, so they propose, compare
-and decide on calls as on any other answer; what is left is done here, after the protocol: the calls are
-checked, and the strongest seat corrects them once.
+Protocols know nothing of it. A call is an answer as `core.answers.code.calls` reads it, so they propose,
+compare and decide on calls as on any other answer; what is left is done here, after the protocol: the calls
+are checked, and the strongest seat corrects them once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from ...core.answers.calls import is_attempt, read_proposal, short_calls, written_calls
+from ...core.answers.code.calls import is_attempt, read_proposal, short_calls, written_calls
 from ...core.parsing.form import Form
 from ...core.parsing.verdicts import Unreadable
 from ...core.protocol import Protocol

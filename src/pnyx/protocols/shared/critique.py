@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.answers.extract import final_answer, same
+from ...core.answers.replies.extract import final_answer, same
 from ...core.steps import Dissent, Reply
 from ...core.substance import is_rubbish, is_substantive, names_something
 from ...core.sycophancy.detect import find_praise, has_objection

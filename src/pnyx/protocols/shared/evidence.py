@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from ...core.answers.extract import final_answer
-from ...core.answers.grouping import find_group, group_answers
+from ...core.answers.replies.extract import final_answer
+from ...core.answers.same.grouping import find_group, group_answers
 from ...core.models import Seat
 from ...core.steps import Reply
 from ...core.stopping import posterior

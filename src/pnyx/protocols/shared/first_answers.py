@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ...core.answers.grouping import MAX_CHARS
+from ...core.answers.same.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.models import Seat, strongest
 from ...core.steps import Brief, Panel, Reply

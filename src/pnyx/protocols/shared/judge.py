@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ...core.answers.extract import final_line, same
+from ...core.answers.replies.extract import final_line, same
 from ...core.models import Seat
 from ...core.parsing.authorship import own_lines
 from ...core.parsing.form import Form

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core.answers.calls import short_calls
-from ...core.answers.extract import final_answer
-from ...core.answers.grouping import find_group, group_answers
+from ...core.answers.code.calls import short_calls
+from ...core.answers.replies.extract import final_answer
+from ...core.answers.same.grouping import find_group, group_answers
 from ...core.models import Seat, strongest
 from ...core.steps import Dissent, Reply, Tally
 from ...core.tally import VoteCount, break_tie, by_seat, majority_of

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...core.answers.extract import final_answer
-from ...core.answers.grouping import find_group, group_answers
+from ...core.answers.replies.extract import final_answer
+from ...core.answers.same.grouping import find_group, group_answers
 from ...core.models import Seat, strongest
 from ...core.parsing.partitions import groups_form
 from ...core.parsing.positions import Position

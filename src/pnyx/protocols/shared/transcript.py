@@ -47,8 +47,8 @@ class Transcript:
             message = Draft("", "", (tools, "\n", message), message.variant(short=True))
             after.append(tools.variant(short=True))
         # Small models keep the system message of their template, and read the rest of it after the question.
-        asked = Draft("", "", (), Draft("", "", tuple(piece for one in after for piece in ("\n", one))))
-        head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), asked))
+        question = Draft("", "", (), Draft("", "", tuple(piece for one in after for piece in ("\n", one))))
+        head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), question))
         if brief.files:
             files = tuple(one.document for one in brief.files)
             head = Draft("", "", (head, "\n", FILES(files=files)))

@@ -124,7 +124,7 @@ class Connection:
                 method,
                 URL(url, encoded=True),
                 headers=[*headers, ("Accept-Encoding", "gzip, deflate")],
-                data=None if body is None else json.dumps(body, ensure_ascii=False).encode(),
+                data=None if body is None else _JSON.encode(body).encode(),
                 allow_redirects=False,
                 proxy=self._proxy,
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=limits.silence_s),
@@ -189,6 +189,7 @@ class Response:
             raise ProviderError("truncated", f"the answer broke off: {exc}", billed=True) from exc
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _NOT_SENT = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientHttpProxyError,

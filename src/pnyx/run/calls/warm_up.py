@@ -12,8 +12,8 @@ import threading
 from functools import lru_cache
 
 from ...core.anonymity.mask import mask
-from ...core.answers.equivalence import same_answer
-from ...core.answers.extract import final_answer
+from ...core.answers.replies.extract import final_answer
+from ...core.answers.same.equivalence import same_answer
 from ...core.convergence import overlap
 from ...core.language import is_english
 from ...core.lru import LRU

@@ -24,6 +24,7 @@ from .packing import (
     Piece,
     compress,
     cut,
+    damaged,
     decompress,
     dump,
     from_column,
@@ -173,10 +174,13 @@ def unpack_columns(connection: Connection, columns: Iterable[tuple[str | None, s
 
     A column that is not packed is returned as it is. Raises `Unreadable` if one cannot be read.
     """
-    given = list(columns)
-    packed = [n for n, (text, _) in enumerate(given) if text is not None and text.startswith(PACKED)]
-    stored = [(from_column(given[n][0] or "", given[n][1]), given[n][1]) for n in packed]
-    out: list[Any] = [text for text, _ in given]
+    pairs = list(columns)
+    for value, what in pairs:
+        if isinstance(value, bytes):
+            raise damaged(what)
+    packed = [n for n, (text, _) in enumerate(pairs) if text is not None and text.startswith(PACKED)]
+    stored = [(from_column(pairs[n][0] or "", pairs[n][1]), pairs[n][1]) for n in packed]
+    out: list[Any] = [text for text, _ in pairs]
     for n, value in zip(packed, unpack(connection, stored), strict=True):
         out[n] = value
     return out
@@ -283,6 +287,8 @@ def _texts(connection: Connection, wanted: Iterable[Parts]) -> dict[int, str]:
         found = _fetch(connection, missing)
         nested: set[int] = set()
         for id, content in found.items():
+            if not isinstance(content, bytes):
+                raise damaged("a text")
             if content.startswith(LIST):
                 groups[id] = Parts(json.loads(decompress(content[len(LIST) :], "a text")))
                 nested |= {part for part in groups[id].parts if isinstance(part, int)}

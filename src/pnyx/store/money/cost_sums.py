@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass, fields
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, text
+from sqlalchemy import Connection, Select, delete, insert, select, text
 
 from ...core.models import NUSD
+from ..prepared import Prepared
 from ..schema import cost_days, run_costs
 from .costs import COUNTS
 
@@ -75,8 +76,7 @@ def sum_up(connection: Connection, today: str) -> None:
     """Store the sums of the days that are over. today: ISO 8601. Quick if there is nothing to do."""
     last = _last(connection)
     over = _earlier(today, OPEN_DAYS)
-    new = select(run_costs.c.day).where(run_costs.c.day > last, run_costs.c.day <= over).limit(1)
-    if connection.execute(new).first() is None:
+    if not _NEW(connection, {"last": last, "over": over}):
         return
     if connection.dialect.name == "postgresql":
         # Another process does the same.
@@ -99,7 +99,7 @@ def _earlier(day: str, days: int) -> str:
 
 def _last(connection: Connection) -> str:
     """Return the last day whose sums are stored; "" for none."""
-    return connection.execute(select(func.max(cost_days.c.day))).scalar() or ""
+    return _LAST(connection, {})[0][0] or ""
 
 
 def _sums(connection: Connection, after: str, until: str, owner: str | None) -> list[CostSum]:
@@ -145,4 +145,6 @@ def _query(after: str, until: str, owner: str | None) -> Select[Any]:
     return chosen.order_by(run_costs.c.run_id, run_costs.c.day, run_costs.c.model)
 
 
+_LAST = Prepared(text("SELECT MAX(day) FROM cost_days"))
+_NEW = Prepared(text("SELECT 1 FROM run_costs WHERE day > :last AND day <= :over LIMIT 1"))
 _GROUP = tuple(field.name for field in fields(CostSum))[:5]

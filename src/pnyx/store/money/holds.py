@@ -104,7 +104,7 @@ def usual_factor(connection: Connection) -> float | None:
 
 def learn(connection: Connection, kind: str, planned: int, spent: int) -> None:
     """Record what a run was expected to cost and what it cost, in nUSD. The newest runs count most."""
-    connection.execute(_LEARN, {"kind": kind, "planned": planned, "spent": spent})
+    _LEARN(connection, {"kind": kind, "planned": planned, "spent": spent})
 
 
 _KEEP = Prepared(
@@ -114,10 +114,13 @@ _KEEP = Prepared(
     )
 )
 _TOTAL = Prepared(text("SELECT SUM(amount_nusd) FROM holds WHERE scope = :scope"))
-_LEARN = text(
-    "INSERT INTO estimates (kind, planned_nusd, spent_nusd) VALUES (:kind, :planned, :spent) "
-    "ON CONFLICT (kind) DO UPDATE SET planned_nusd = estimates.planned_nusd / 4 * 3 + excluded.planned_nusd, "
-    "spent_nusd = estimates.spent_nusd / 4 * 3 + excluded.spent_nusd"
+_LEARN = Prepared(
+    text(
+        "INSERT INTO estimates (kind, planned_nusd, spent_nusd) VALUES (:kind, :planned, :spent) "
+        "ON CONFLICT (kind) DO UPDATE SET "
+        "planned_nusd = estimates.planned_nusd / 4 * 3 + excluded.planned_nusd, "
+        "spent_nusd = estimates.spent_nusd / 4 * 3 + excluded.spent_nusd"
+    )
 )
 _OTHERS = Prepared(
     text(

@@ -5,6 +5,7 @@ A refused write, such as one under an old epoch, raises; the engine rolls back t
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -62,13 +63,11 @@ _OWNER = runs.c.owner.concat("")
 def create(connection: Connection, row: RunRow) -> None:
     """Insert a run. Raises `Taken` if its id exists."""
     values = {name: getattr(row, name) for name in _NAMES}
-    if row.worker is not None and row.heartbeat_at is None:
-        values["heartbeat_at"] = clock()
     texts = {"question": row.question, "spec": row.spec, "result": row.result}
     values |= pack_columns(connection, row.id, texts)
     try:
-        connection.execute(insert(runs).values(**values))
-    except IntegrityError as exc:
+        (_CREATE if row.worker is None or row.heartbeat_at is not None else _CREATE_NOW)(connection, values)
+    except (IntegrityError, sqlite3.IntegrityError) as exc:
         raise Taken(f"run {row.id} already exists") from exc
     word_index.add(connection, (row.id, row.question, row.result))
 
@@ -191,6 +190,13 @@ def _patch(names: tuple[str, ...]) -> Prepared:
     return Prepared(update(runs).where(runs.c.id == bindparam("run")).values(changed))
 
 
+_CREATE = Prepared(insert(runs))
+_CREATE_NOW = Prepared(
+    insert(runs).values(
+        {name: bindparam(name) for name in _NAMES if name != "heartbeat_at"} | {"heartbeat_at": clock()}
+    )
+)
+"""The row of a run whose process is alive now, by the database's clock."""
 _ADVANCE = Prepared(
     update(runs)
     .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))

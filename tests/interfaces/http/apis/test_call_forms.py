@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sse_starlette import ServerSentEvent
 
-from pnyx.core.answers.calls import short_calls, written_calls
+from pnyx.core.answers.code.calls import short_calls, written_calls
 from pnyx.core.tool_calls import ToolCall
 from pnyx.interfaces.http.apis import chat, messages, response_items
 from pnyx.interfaces.http.apis.answer import Answer

@@ -3,8 +3,8 @@
 Those of values:
 
 - `calendar.json`: names of months and weekdays and the marks of numbers, made from CLDR by
-  `python -m tests.core.answers.calendar_table`. `dates.json`: words around days, months, years and hours, and
-  the languages all of whose countries write the day before the month.
+  `python -m tests.core.answers.words.calendar_table`. `dates.json`: words around days, months, years and
+  hours, and the languages all of whose countries write the day before the month.
 - `truths.json`: yes, no, true and false, and how `conditions` begin. `numbers.json`: 0 to 100, without
   words that mean something else in English. `ordinals.json`: first to tenth or more, nouns that an ordinal
   counts, and `from_cardinals`: endings and what replaces them in the cardinal.
@@ -13,10 +13,10 @@ Those of values:
   measure other than English ones. `accents.json`: words that only accents tell from other words.
 
 - `entities.json`: names of countries, languages and currencies by their codes, made from CLDR by `python -m
-  tests.core.answers.entity_table`. `aliases.json`: names that CLDR lacks, those of chemical elements and of
-  `other` things; `asked` has what is a name only where the question is about its kind. `topics.json`: words
-  that say what a question is about. `spellings.json`: how British words start and how American ones do, and
-  short forms.
+  tests.core.answers.words.entity_table`. `aliases.json`: names that CLDR lacks, those of chemical elements
+  and of `other` things; `asked` has what is a name only where the question is about its kind. `topics.json`:
+  words that say what a question is about. `spellings.json`: how British words start and how American ones do,
+  and short forms.
 
 - `copulas.json`: words of sentences that state an answer, besides the verbs of `answers.json`. `more`: verbs
   by language. `unspaced`: between a subject and what it is, in scripts without spaces, and `subjects` that

@@ -31,18 +31,18 @@ def ask(
     question: str | None,
     artifacts: Path | None,
     responses: Path | None,
-    given: FileFlags,
+    flags: FileFlags,
     require_consensus: bool,
     dry_run: bool,
     **options: Any,
 ) -> int:
     settings = open_settings()
     existing = () if responses is None else read_responses(responses)
-    given, question = given.with_question(question)
-    asked = read_question(question, output)
-    beside = piped(output, given) if question not in (None, "-") else ()
-    files = read_flags(settings, output, given, beside)
-    request = to_request(asked, responses=existing, files=files, **options)
+    flags, question = flags.with_question(question)
+    text = read_question(question, output)
+    beside = piped(output, flags) if question not in (None, "-") else ()
+    files = read_flags(settings, output, flags, beside)
+    request = to_request(text, responses=existing, files=files, **options)
     spec = resolve(request, settings)
     if dry_run:
         # Imported for dry runs only.

@@ -29,12 +29,13 @@ from ...open_settings import open_settings
 from ...render.conversation import as_markdown, cost, earlier_turns
 from ...render.terminal import clip, columns
 from ...service import RunService
+from ...stop_signals import stop_signals
 from ...views.files import summary_words
 from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
 from ..options import AMOUNT, to_request
-from ..terminal.follow import SIGNALS, follow_run, note_embedded
+from ..terminal.follow import follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
@@ -170,13 +171,13 @@ class Session:
 
     @contextlib.contextmanager
     def _signal_handlers(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
+        loop, numbers = asyncio.get_running_loop(), stop_signals()
+        for number in numbers:
             loop.add_signal_handler(number, self._handle_signal, number)
         try:
             yield
         finally:
-            for number in SIGNALS:
+            for number in numbers:
                 loop.remove_signal_handler(number)
 
     def _handle_signal(self, number: int) -> None:

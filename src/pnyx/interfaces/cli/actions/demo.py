@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....core.answers.equivalence import same_answer
-from ....core.answers.extract import final_answer
-from ....core.answers.grouping import find_group, group_answers
+from ....core.answers.replies.extract import final_answer
+from ....core.answers.same.equivalence import same_answer
+from ....core.answers.same.grouping import find_group, group_answers
 from ....core.events import CallFinished, CallStarted, Event, Token
 from ....core.tally import plurality
 from ....errors import MissingExtra, ProviderError
@@ -87,35 +87,35 @@ def run_request(question: str, model: str, samples: int, seed: int | None = None
 
 def demo(output: Output, seed: int | None) -> int:
     """Run the demo and return its exit code: 5 if the embedded model could not be had."""
-    asked = read_question()
+    demo = read_question()
     code = DEGRADED
     try:
         # Before half a gigabyte is downloaded for nothing.
         need("embedded", "the first part of the demo")
-        pull_model(output, asked.model)
+        pull_model(output, demo.model)
     except (MissingExtra, ProviderError) as exc:
         output.error(f"{exc}\nThe first part of the demo is skipped.")
     else:
-        code = asyncio.run(ask(output, asked, seed))
+        code = asyncio.run(ask(output, demo, seed))
     _replay(output)
     _next_steps(output)
     return code
 
 
 async def ask(
-    output: Output, asked: DemoQuestion, seed: int | None, providers: Providers | None = None
+    output: Output, demo: DemoQuestion, seed: int | None, providers: Providers | None = None
 ) -> int:
     """Ask the question, print the vote and return the exit code. providers: default, the embedded one."""
-    _title(output, f"1. One small model, asked {asked.samples} times")
+    _title(output, f"1. One small model, asked {demo.samples} times")
     out = output.out
-    out.lines(paragraph(out, f"Question: {asked.question}", "bold"))
-    out.lines(paragraph(out, f"The right answer is {asked.answer}: {asked.check}.", "dim"))
+    out.lines(paragraph(out, f"Question: {demo.question}", "bold"))
+    out.lines(paragraph(out, f"The right answer is {demo.answer}: {demo.check}.", "dim"))
     embedded = {"kind": "embedded", "slots": SLOTS, "context": CONTEXT}
     settings = open_settings({"providers": {"embedded": embedded}})
     async with RunService.open(settings, providers=providers) as service:
-        request = run_request(asked.question, asked.model, asked.samples, seed)
+        request = run_request(demo.question, demo.model, demo.samples, seed)
         handle = await service.start(resolve(request, settings))
-        counter = _Counter(output, asked)
+        counter = _Counter(output, demo)
         async for event in handle.events(tokens=True):
             counter.add(event)
         result = await handle.result()
@@ -123,15 +123,15 @@ async def ask(
     if result.detail.get("votes") is None:
         output.error(str(result.detail.get("message") or f"the run ended as {result.status}"))
         return exit_code(result)
-    _show_result(output, asked, result, database)
+    _show_result(output, demo, result, database)
     return exit_code(result)
 
 
 class _Counter:
     """Shows how far the samples are: each as it is complete, and the tokens until then."""
 
-    def __init__(self, output: Output, asked: DemoQuestion) -> None:
-        self._output, self._asked = output, asked
+    def __init__(self, output: Output, demo: DemoQuestion) -> None:
+        self._output, self._demo = output, demo
         self._began = self._shown = time.monotonic()
         self._tokens = self._complete = self._sent = 0
         self._open_line = False
@@ -155,7 +155,7 @@ class _Counter:
             return
         self._shown = now
         text = (
-            f"{self._complete} of {self._asked.samples} samples complete, {self._tokens} tokens, "
+            f"{self._complete} of {self._demo.samples} samples complete, {self._tokens} tokens, "
             f"{seconds(now - self._began)}"
         )
         if width:
@@ -169,19 +169,19 @@ class _Counter:
             self._output.err.write(f"\r{'':{(self._output.err.width or 1) - 1}}\r")
             self._open_line = False
         cut = event.finish_reason == "length"
-        answer = None if cut else final_answer(event.text, self._asked.question)
-        verdict = "right" if self._asked.is_right(answer) else "wrong"
+        answer = None if cut else final_answer(event.text, self._demo.question)
+        verdict = "right" if self._demo.is_right(answer) else "wrong"
         found = "cut off at its limit of tokens: not counted" if cut else "no answer could be read"
-        said = found if answer is None else f"{flat(answer)[:60]} ({verdict})"
-        self._output.note(f"  sample {self._complete}: {said}, {event.output_tokens} tokens")
+        outcome = found if answer is None else f"{flat(answer)[:60]} ({verdict})"
+        self._output.note(f"  sample {self._complete}: {outcome}, {event.output_tokens} tokens")
 
 
-def _show_result(output: Output, asked: DemoQuestion, result: Result, database: str) -> None:
+def _show_result(output: Output, demo: DemoQuestion, result: Result, database: str) -> None:
     out = output.out
     votes = [vote["answer"] for vote in result.detail["votes"]]
-    _vote_table(output, votes, asked)
-    right = sum(map(asked.is_right, votes))
-    panel_right = asked.is_right(result.final_answer)
+    _vote_table(output, votes, demo)
+    right = sum(map(demo.is_right, votes))
+    panel_right = demo.is_right(result.final_answer)
     out.lines(
         paragraph(
             out,
@@ -191,12 +191,12 @@ def _show_result(output: Output, asked: DemoQuestion, result: Result, database: 
             "green" if panel_right else "red",
         )
     )
-    measured = asked.measured
+    measured = demo.measured
     out.lines(
         paragraph(
             out,
             f"How often is that so? In {measured['runs']} measured runs, one sample was right in "
-            f"{measured['samples_right']} of {measured['runs'] * asked.samples} cases, the vote in "
+            f"{measured['samples_right']} of {measured['runs'] * demo.samples} cases, the vote in "
             f"{measured['panel_right']} of {measured['runs']} (benchmarks/README.md).",
         )
     )
@@ -211,12 +211,12 @@ def _show_result(output: Output, asked: DemoQuestion, result: Result, database: 
     out.line(f"    {_command('serve')}")
 
 
-def _vote_table(output: Output, votes: Sequence[str | None], asked: DemoQuestion | None = None) -> None:
+def _vote_table(output: Output, votes: Sequence[str | None], demo: DemoQuestion | None = None) -> None:
     out = output.out
     counts = plurality(votes).counts
     silent = votes.count(None)
     rows = [
-        (flat(answer)[:40], f"{int(n)} of {len(votes)}", BAR * int(n), _mark(answer, asked))
+        (flat(answer)[:40], f"{int(n)} of {len(votes)}", BAR * int(n), _mark(answer, demo))
         for answer, n in counts.items()
     ]
     if silent:
@@ -226,8 +226,8 @@ def _vote_table(output: Output, votes: Sequence[str | None], asked: DemoQuestion
     out.lines(f"  {line}" for line in columns(rows, right=(1,)))
 
 
-def _mark(answer: str, asked: DemoQuestion | None) -> str:
-    return "right" if asked is not None and asked.is_right(answer) else ""
+def _mark(answer: str, demo: DemoQuestion | None) -> str:
+    return "right" if demo is not None and demo.is_right(answer) else ""
 
 
 def _replay(output: Output) -> None:
@@ -255,10 +255,10 @@ def _replay(output: Output) -> None:
         out.line(f"Answer as read: {flat(answer or 'none')}", "cyan")
     groups = group_answers(answers, question)
     votes = [find_group(answer, groups, question) for answer in answers]
-    asked = DemoQuestion(question=question, answer=right, check="", model="", samples=len(votes), measured={})
-    _vote_table(output, votes, asked)
+    demo = DemoQuestion(question=question, answer=right, check="", model="", samples=len(votes), measured={})
+    _vote_table(output, votes, demo)
     leader = plurality(votes).winner
-    wrong = sum(not asked.is_right(vote) for vote in votes)
+    wrong = sum(not demo.is_right(vote) for vote in votes)
     out.lines(
         paragraph(
             out,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ....core.answers.extract import same
+from ....core.answers.replies.extract import same
 from ....reliability.curves import LEVEL
 from ....reliability.feedback import JudgedRun
 from ...keys import LOCAL

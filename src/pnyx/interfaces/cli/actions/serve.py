@@ -7,6 +7,8 @@ import ipaddress
 import logging
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -22,6 +24,7 @@ from ...open_settings import open_settings
 from ...permissions import limits_without_key
 from ...retention import retention
 from ...service import DRAIN_S, RunService
+from ...stop_signals import stop_signals
 from ..terminal.log_output import Messages, run_logged
 from ..terminal.output import streams
 from .server_keys import KeyCommand
@@ -97,6 +100,17 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._service = service
         self._loop = asyncio.get_running_loop()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            # uvicorn knows no SIGHUP, which would end the process at once.
+            earlier = {number: signal.signal(number, self.handle_exit) for number in stop_signals()}
+            try:
+                yield
+            finally:
+                for number, handler in earlier.items():
+                    signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # uvicorn's own handler would raise the signal again at the end, which kills the process.

@@ -38,8 +38,8 @@ class KeyCommand:
     def is_given(self) -> bool:
         """Whether the command is about keys, and starts no server. Raises `UsageError` for a wrong mix."""
         actions = (self.new_key, self.change_key, self.rotate_key, self.revoke_key, self.show_keys)
-        given = sum(action is not None for action in actions)
-        if given > 1:
+        count = sum(action is not None for action in actions)
+        if count > 1:
             raise UsageError(
                 "--new-key, --change-key, --rotate-key, --revoke-key and --keys exclude each other; "
                 "use one of them"
@@ -48,7 +48,7 @@ class KeyCommand:
             raise UsageError("--limit and --expires go with --new-key NAME or --change-key NAME")
         if self.keep_old and self.rotate_key is None:
             raise UsageError("--keep-old goes with --rotate-key NAME")
-        return given == 1
+        return count == 1
 
     def run(self, output: Output, settings: Settings) -> int:
         """Do what is asked. Raises `UsageError`, `NotFound`, `Taken`."""

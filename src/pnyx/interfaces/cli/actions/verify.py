@@ -34,7 +34,7 @@ NOT_PASSED = 3
 
 def verify(
     output: Output,
-    given: FileFlags,
+    flags: FileFlags,
     rubric: Path,
     require: str | None,
     format: str | None,
@@ -45,9 +45,9 @@ def verify(
         raise UsageError("--out needs --format sarif or --format junit")
     settings = open_settings()
     question = QUESTION(rubric=_rubric(settings, rubric)).render().text
-    if given == FileFlags():
-        given = FileFlags((Path("-"),))
-    files = read_flags(settings, output, given)
+    if flags == FileFlags():
+        flags = FileFlags((Path("-"),))
+    files = read_flags(settings, output, flags)
     request = replace(to_request(question, **options), files=files, answer_schema=SCHEMA)
     spec = resolve(request, settings)
     note_files(output, spec)

@@ -13,10 +13,10 @@ from ...open_settings import open_settings
 from ...render.terminal import columns
 from ...retention import retention
 from ...service import DRAIN_S, RunService
+from ...stop_signals import stop_signals
 from ...views.queue import QueueState
 from ...worker_metrics import open_worker_metrics
 from ..records import with_records
-from ..terminal.follow import SIGNALS
 from ..terminal.log_output import Messages, run_logged
 from ..terminal.output import streams
 
@@ -46,7 +46,7 @@ async def _work(settings: Settings, output: Messages) -> int:
             # The second signal stops at once.
             worker.stop(DRAIN_S if signals == 1 else 0.0)
 
-        for number in SIGNALS:
+        for number in stop_signals():
             loop.add_signal_handler(number, stop)
         output.note(f"taking runs from {service.database_name}, {settings.worker.concurrency} in parallel")
         if metrics is not None:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ....config.file_lock import lock_file
 from ....config.schema import Settings
@@ -21,13 +22,13 @@ from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
 from ...render.terminal import ClosedPipe
 from ...service import RunService
+from ...stop_signals import stop_signals
 from ...views.outcome import headline, stop_message
 from ...views.plan import plan, price_words
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
 
 __all__ = [
-    "SIGNALS",
     "OnSignal",
     "exclusive",
     "follow",
@@ -37,9 +38,8 @@ __all__ = [
     "report_halt",
 ]
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE_S = 10.0
-"""How long calls in flight may continue after the first Ctrl-C or SIGTERM, in seconds."""
+"""How long calls in flight may continue after the first signal, in seconds."""
 EMBEDDED = """\
 note: these are tiny embedded models. They show how pnyx works; do not rely on their answers.
 Set one API key to use real models:
@@ -223,30 +223,52 @@ def report_halt(output: Output, why: Halted) -> int:
 
 @contextmanager
 def halt_on_signals(batch: Batch, output: Output) -> Iterator[None]:
-    """Stop `batch` on SIGINT and SIGTERM: the first lets calls in flight finish, the second does not."""
-    loop = asyncio.get_running_loop()
+    """Stop `batch` on a signal: the first lets calls in flight finish, the second does not."""
+    loop, numbers = asyncio.get_running_loop(), stop_signals()
+    killed = False
 
     def on_signal() -> None:
+        nonlocal killed
         if batch.halted is not None:
+            killed = True
             batch.kill()
             return
         output.note(f"\n{FINISHING}", "yellow")
         batch.halt(Interrupted("interrupted"))
 
-    for number in SIGNALS:
+    for number in numbers:
         loop.add_signal_handler(number, on_signal)
     try:
         yield
     finally:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
+        _end_handling(numbers, ignore_one=not killed)
+
+
+def _end_handling(numbers: Iterable[int], *, ignore_one: bool) -> None:
+    """Restore the system's handlers; ignore_one: only with the next signal, which does nothing else.
+
+    When the work is done, a signal has nothing to stop but a command that ends anyway.
+    """
+    loop = asyncio.get_running_loop()
+    system: dict[int, Any] = {}
+
+    def ignore(number: int, frame: object) -> None:
+        for number, handler in system.items():
+            signal.signal(number, handler)
+
+    for number in numbers:
+        loop.remove_signal_handler(number)
+        system[number] = signal.getsignal(number)
+        if ignore_one:  # not by the loop, which restores the system's handler when it closes
+            signal.signal(number, ignore)
 
 
 class _Stop:
-    """Stops a run on SIGINT and SIGTERM.
+    """Stops a run on a signal.
 
     The first signal lets calls in flight finish, for `GRACE_S`; the second stops at once. After that only
-    `on_signal` handles signals, or the system's default handlers do.
+    `on_signal` handles signals, or the system's default handlers do. The first
+    signal after the end of the run does nothing, unless `on_signal` handles it.
     """
 
     def __init__(self, progress: Progress, on_signal: OnSignal | None) -> None:
@@ -257,14 +279,18 @@ class _Stop:
         self._handle: RunHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._signals = 0
+        self._numbers = stop_signals()
 
     def __enter__(self) -> _Stop:
-        for number in SIGNALS:
+        for number in self._numbers:
             self._loop.add_signal_handler(number, self._handle_signal, number)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._release()
+        if self._on_signal is None:
+            _end_handling(self._numbers, ignore_one=self._signals < 2)
+        else:
+            self._release()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -301,7 +327,7 @@ class _Stop:
             self._main.cancel()
 
     def _release(self) -> None:
-        for number in SIGNALS:
+        for number in self._numbers:
             if self._on_signal is None:
                 self._loop.remove_signal_handler(number)
             else:

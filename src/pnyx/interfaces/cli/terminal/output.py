@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -18,6 +19,8 @@ __all__ = ["Output", "Stream", "streams"]
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 MOST_COLUMNS = 100
 """Longer lines are hard to read, so text is wrapped here on wider screens."""
+_NO_READER = (errno.EPIPE, errno.EIO)
+"""Errors of a pipe that its reader has closed, and of a terminal that is gone."""
 
 
 @dataclass
@@ -63,7 +66,7 @@ class Stream:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
             if not self.essential:
                 return
-            if isinstance(exc, BrokenPipeError):
+            if exc.errno in _NO_READER:
                 raise ClosedPipe from None
             raise PnyxError(f"cannot write {self.name}: {exc.strerror or exc}") from exc
 

@@ -106,8 +106,8 @@ class Conversation:
     @property
     def has_earlier_files(self) -> bool:
         """Whether turns beside the question have images or documents."""
-        asked = self._asked()
-        return any(turn.files for n, turn in enumerate(self.turns) if n != asked)
+        last = self._last_question()
+        return any(turn.files for n, turn in enumerate(self.turns) if n != last)
 
     def to_request(
         self,
@@ -123,10 +123,10 @@ class Conversation:
         """
         question, material, files = self._split(earlier_files)
         named = _model(self.model, served, panels)
-        given = {"seed": self.seed, "effort": self.effort, "answer_schema": self.schema}
+        fields = {"seed": self.seed, "effort": self.effort, "answer_schema": self.schema}
         more = {name: value for name, value in self.more.items() if name != "footer"}
-        given |= self.tools.options if self.tools else {}
-        body = {**named, **{name: value for name, value in given.items() if value is not None}, **more}
+        fields |= self.tools.options if self.tools else {}
+        body = {**named, **{name: value for name, value in fields.items() if value is not None}, **more}
         # `RunBody` reports options and instructions of another type.
         if isinstance(options := more.get("options"), Mapping):
             body["options"] = {**named.get("options", {}), **options}
@@ -135,31 +135,31 @@ class Conversation:
         request = RunBody.parse({**body, "question": question}).to_request()
         return replace(request, context=material, files=(*request.files, *files))
 
-    def _asked(self) -> int:
+    def _last_question(self) -> int:
         """The place of the question among the turns. Raises `UsageError` if there is none."""
-        asked = [n for n, turn in enumerate(self.turns) if turn.role == "user" and not turn.aside]
-        if not asked or self.turns[-1].role == "assistant":
+        questions = [n for n, turn in enumerate(self.turns) if turn.role == "user" and not turn.aside]
+        if not questions or self.turns[-1].role == "assistant":
             raise refuse(self.name_of_turns, "the last message is the question, so its role must be user")
-        return asked[-1]
+        return questions[-1]
 
     def _split(self, earlier_files: bool) -> tuple[str, tuple[Material, ...], tuple[Source, ...]]:
         """Return the question, all other turns as material, in their order, and the files of both."""
-        asked = self._asked()
-        if self.turns[asked].media:
+        last = self._last_question()
+        if self.turns[last].media:
             raise refuse(self.name_of_turns, "the panel reads texts, images and documents, not this part")
         files: list[Source] = []
-        given = (earlier_files or n == asked for n in range(len(self.turns)))
-        texts = [_shown(turn, files, yes) for turn, yes in zip(self.turns, given, strict=True)]
-        if not texts[asked].strip():
+        with_files = (earlier_files or n == last for n in range(len(self.turns)))
+        texts = [_shown(turn, files, yes) for turn, yes in zip(self.turns, with_files, strict=True)]
+        if not texts[last].strip():
             raise refuse(self.name_of_turns, "the last message of the user is empty")
         if any("\0" in text for text in texts):
             raise refuse(self.name_of_turns, "a message is not text: it contains NUL")
         material = [
-            Material(f"{'Earlier' if n < asked else 'Since then'}, {turn.role}", texts[n])
+            Material(f"{'Earlier' if n < last else 'Since then'}, {turn.role}", texts[n])
             for n, turn in enumerate(self.turns)
-            if n != asked and texts[n].strip()
+            if n != last and texts[n].strip()
         ]
-        return texts[asked], tuple(material), tuple(files)
+        return texts[last], tuple(material), tuple(files)
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -53,8 +53,8 @@ def grammar_of(form: object, param: str) -> Mapping[str, Any] | None:
         raise refuse(f"{param}.type", f"must be text or grammar, not {str(form.get('type'))[:40]!r}")
     inner = form.get("grammar")
     # Chat completions have an object around the two.
-    given, where = (inner, f"{param}.grammar") if isinstance(inner, Mapping) else (form, param)
-    syntax, definition = given.get("syntax"), given.get("definition")
+    grammar, where = (inner, f"{param}.grammar") if isinstance(inner, Mapping) else (form, param)
+    syntax, definition = grammar.get("syntax"), grammar.get("definition")
     if syntax not in (LARK, REGEX):
         raise refuse(f"{where}.syntax", f"must be {LARK} or {REGEX}, not {str(syntax)[:40]!r}")
     if not isinstance(definition, str) or not definition.strip():

@@ -71,8 +71,8 @@ class _Message(Lenient):
             yield result_turn(name, one.get("content"), "messages", failed=failed)
         rest = [part for part in parts if part not in results] if results else self.content
         if rest or not results:
-            said = turn(self.role, rest, "messages")
-            yield replace(said, aside=bool(results and _ASIDE.fullmatch(said.text)))
+            one_turn = turn(self.role, rest, "messages")
+            yield replace(one_turn, aside=bool(results and _ASIDE.fullmatch(one_turn.text)))
 
 
 THINKING = ("enabled", "disabled", "adaptive")

@@ -52,12 +52,12 @@ def body_of(head: Mapping[str, Any], answer: Answer, *before: Mapping[str, Any])
     is_cut = answer.finish == "length"
     status = "incomplete" if is_cut else "completed"
     has_text = answer.shown or not answer.calls
-    said = [_message(answer.result.run_id, answer.shown, status)] if has_text else []
+    messages = [_message(answer.result.run_id, answer.shown, status)] if has_text else []
     return {
         **head,
         "status": status,
         "incomplete_details": {"reason": "max_output_tokens"} if is_cut else None,
-        "output": [*before, *said, *(_call(call) for call in answer.calls)],
+        "output": [*before, *messages, *(_call(call) for call in answer.calls)],
         "usage": _usage(answer),
         "pnyx": answer.result.to_json(),
     }

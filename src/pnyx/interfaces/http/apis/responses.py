@@ -213,12 +213,12 @@ async def _continued(request: Request, body: CreateResponse) -> Conversation:
         record = await service_of(request).read(run_id, owner_of(request))
     except NotFound as exc:
         raise RefusedError(str(exc), "previous_response_id", code="previous_response_not_found") from None
-    said: dict[str, list[Turn]] = {"Earlier": [], "Since then": []}
+    by_time: dict[str, list[Turn]] = {"Earlier": [], "Since then": []}
     for one in record.row.check().spec.get("context", ()):
         when, _, role = one["label"].partition(", ")
-        if when in said and role in ("user", "assistant", "tool"):
-            said[when].append(Turn(role, one["text"]))
-    before = [*said["Earlier"], Turn("user", record.document["question"]), *said["Since then"]]
+        if when in by_time and role in ("user", "assistant", "tool"):
+            by_time[when].append(Turn(role, one["text"]))
+    before = [*by_time["Earlier"], Turn("user", record.document["question"]), *by_time["Since then"]]
     if answer := record.document["answer"]:
         calls = record.document["detail"].get(CALLS, ())
         written = [call_text(one["name"], one["arguments"]) for one in calls]
@@ -234,7 +234,7 @@ def _run_of(response_id: str) -> str:
 
 def _head(run_id: str, created: int, model: str, body: CreateResponse | None = None) -> dict[str, Any]:
     """The fields of a response without its output. body: the request, if it is at hand."""
-    given: Mapping[str, Any] = {} if body is None else body.model_dump()
+    request: Mapping[str, Any] = {} if body is None else body.model_dump()
     return {
         "id": PREFIX + run_id,
         "object": "response",
@@ -242,20 +242,20 @@ def _head(run_id: str, created: int, model: str, body: CreateResponse | None = N
         "status": "completed",
         "error": None,
         "incomplete_details": None,
-        "instructions": given.get("instructions"),
-        "max_output_tokens": given.get("max_output_tokens"),
+        "instructions": request.get("instructions"),
+        "max_output_tokens": request.get("max_output_tokens"),
         "model": model,
         "output": [],
-        "parallel_tool_calls": given.get("parallel_tool_calls") is not False,
-        "previous_response_id": given.get("previous_response_id"),
-        "reasoning": {"effort": (given.get("reasoning") or {}).get("effort"), "summary": None},
-        "store": given.get("store") is not False,
-        "temperature": given.get("temperature"),
-        "text": {"format": (given.get("text") or {}).get("format") or {"type": "text"}},
-        "tool_choice": given.get("tool_choice") or "auto",
-        "tools": given.get("tools") or [],
-        "top_p": given.get("top_p"),
-        "truncation": given.get("truncation") or "disabled",
-        "metadata": dict(given.get("metadata") or {}),
+        "parallel_tool_calls": request.get("parallel_tool_calls") is not False,
+        "previous_response_id": request.get("previous_response_id"),
+        "reasoning": {"effort": (request.get("reasoning") or {}).get("effort"), "summary": None},
+        "store": request.get("store") is not False,
+        "temperature": request.get("temperature"),
+        "text": {"format": (request.get("text") or {}).get("format") or {"type": "text"}},
+        "tool_choice": request.get("tool_choice") or "auto",
+        "tools": request.get("tools") or [],
+        "top_p": request.get("top_p"),
+        "truncation": request.get("truncation") or "disabled",
+        "metadata": dict(request.get("metadata") or {}),
         "usage": None,
     }

@@ -161,9 +161,9 @@ class Tools:
         """The options of a run that they are."""
         if not self.tools:
             return {}
-        given = {"tool_choice": self.choice, "parallel_tool_calls": self.parallel}
+        options = {"tool_choice": self.choice, "parallel_tool_calls": self.parallel}
         return {"client_tools": [one.definition for one in self.tools]} | {
-            k: v for k, v in given.items() if v is not None
+            k: v for k, v in options.items() if v is not None
         }
 
     @property

@@ -40,7 +40,7 @@ class AnthropicReader(Reader):
         self.model = text_of(message.get("model")) or self.model
         self.report_usage(message.get("usage"))
         content = message.get("content")
-        self.any = self.any or isinstance(content, list | str)
+        self.any = self.any or isinstance(content, list | str | Mapping)
         if isinstance(content, str):
             yield from self.piece(content)
         for place, block in enumerate(items(content)):
@@ -75,11 +75,11 @@ class AnthropicReader(Reader):
         elif kind == "tool_use":
             tool = ToolCallParts(text_of(block.get("id")), text_of(block.get("name")))
             self.tools[(place, len(self.tools)) if place in self.tools else place] = tool
-            given = block.get("input")
-            if isinstance(given, str):
-                tool.written.append(given)
-            elif isinstance(given, Mapping) and given:
-                tool.value = given
+            arguments = block.get("input")
+            if isinstance(arguments, str):
+                tool.written.append(arguments)
+            elif isinstance(arguments, Mapping) and arguments:
+                tool.value = arguments
         elif kind.endswith(("_tool_use", "_tool_result")):  # of a tool that the host runs
             self._of_host.add(place)
             self.searches += block.get("name") == "web_search"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..failures import failure, report
+from .finishes import reason_of
 from .reply import Reader, ToolCallParts, first_of, items, mapping, text_of
 
 __all__ = ["OpenAIReader"]
@@ -27,20 +28,34 @@ class OpenAIReader(Reader):
         super().__init__()
         self._places: dict[object, object] = {}
         """Index -> the place in `tools` of the last call that has it."""
+        self._documents = 0
+        self._usage_at: list[int] = []
+        """Which documents had usage."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         for wrapper in ("result", "data"):  # of Cloudflare, and of gateways with a code and a message
             document = mapping(document.get(wrapper)) or document
         self.model = text_of(document.get("model")) or self.model
         groq = mapping(document.get("x_groq"))
-        if found := report({"error": groq.get("error")}):
-            raise failure(found)
-        self.report_usage(document.get("usage") or groq.get("usage"))
+        _check(groq.get("error"))
+        usage = document.get("usage") or groq.get("usage")
+        self._documents += 1
+        counts = any(value for value in mapping(usage).values() if not isinstance(value, Mapping))
+        if counts or not self.usage:  # some hosts end a stream with a report of zeros
+            self.report_usage(usage)
+        if counts:
+            self._usage_at.append(self._documents)
         for choice in self._choices(document):
             yield from self._choice(choice)
         # Usage alone is the last event of a stream, and says of a whole reply that it is empty.
         if document.get("choices") == [] and document.get("usage"):
             self.any = self.done = True
+
+    @property
+    def is_complete(self) -> bool:
+        """Also if usage came once, in the last event of several: Snowflake's streams say their end so."""
+        has_counted = self._documents > 1 and self._usage_at == [self._documents]
+        return super().is_complete or (has_counted and not self.failed)
 
     def _choices(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the first choice, which some servers put elsewhere."""
@@ -60,15 +75,18 @@ class OpenAIReader(Reader):
                 yield {"text": document[name], "finish_reason": document.get("done_reason")}
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[str]:
-        if found := report({"error": choice.get("error")}):
-            raise failure(found)
+        _check(choice.get("error"))
         self.report_usage(choice.get("usage"))
         delta = {name: value for name, value in mapping(choice.get("delta")).items() if value}
         part = {**self._rest(mapping(choice.get("message"))), **delta}
         self.any = self.any or bool(
             part or {"delta", "message", "messages", "text"} & choice.keys() or choice.get("finish_reason")
         )
+        _check(part.get("error"))
         self._thoughts(part)
+        if "extra_content" in part and mapping(mapping(part["extra_content"]).get("google")).get("thought"):
+            self.think(text_of(part.get("content")).removeprefix("<thought>"))
+            part = {**part, "content": None}
         yield from self._content(part.get("content"))
         if not part.get("content"):
             plain = (choice.get(name) for name in ("text", "message", "messages"))
@@ -82,6 +100,9 @@ class OpenAIReader(Reader):
         for one in items(part.get("annotations")):
             self.cite(mapping(mapping(one).get("url_citation")).get("url"))
         self.end(choice.get("finish_reason"))
+        native = text_of(choice.get("native_finish_reason"))  # of OpenRouter: the word of the host behind it
+        if native and reason_of(native) == "filter" and reason_of(self.finish) == "stop" and not self.failed:
+            self.finish = native
 
     def _rest(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a message says that was not read yet: the last event of a stream may repeat all of it."""
@@ -99,7 +120,8 @@ class OpenAIReader(Reader):
         return rest
 
     def _thoughts(self, part: Mapping[str, Any]) -> None:
-        self.think(next(filter(None, (text_of(part.get(name)) for name in THOUGHTS)), ""))
+        found = (text_of(part[name]) for name in THOUGHTS if name in part)
+        self.think(next(filter(None, found), ""))
 
     def _content(self, content: object) -> Iterator[str]:
         if not isinstance(content, list | Mapping):
@@ -148,3 +170,9 @@ class OpenAIReader(Reader):
         return text_of(choice.get("native_finish_reason")) and (
             f"the host ended the reply with {self.finish!r} ({text_of(choice['native_finish_reason'])})"
         )
+
+
+def _check(error: object) -> None:
+    """Raise `ProviderError` for what a part of a document reports as its error."""
+    if error and (found := report({"error": error})):
+        raise failure(found)

@@ -1,0 +1,1 @@
+"""Answers that are code or data: literals, identifiers and proposed calls of tools."""

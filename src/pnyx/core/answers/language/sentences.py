@@ -1,0 +1,194 @@
+"""What a sentence says of the things in the question: `Paris` of `The capital of France is Paris.`"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from ...language import language_of
+from ...regex import regex
+from ..words import table
+
+__all__ = ["repeats", "stated"]
+
+MAX_CHARS = 200
+MAX_WORDS = 6
+"""Words of what is stated. A longer rest is a sentence of its own."""
+STEM = 4
+"""Letters in which two forms of a word agree: `Stolicą`, `stolica`."""
+
+_WORD = regex(r"[^\s,;:.!?。！？、，؟।\"“”„«»()]+")
+_EDGES = " .!。！।"
+
+
+@functools.lru_cache(maxsize=4096)
+def stated(text: str, question: str) -> str | None:
+    """What a sentence says, if all else in it is of the question; None for other text.
+
+    `Tom is 24 years old` and `It is Paris` state something, `Tom is not 24` and `Ann is 24` do not, if the
+    question is about Tom. A sentence that only repeats the question states nothing.
+    """
+    if not 0 < len(text) <= MAX_CHARS:
+        return None
+    text = " ".join(text.split()).rstrip(_EDGES)
+    first, space, rest = text.partition(" ")
+    text = table("copulas")["joined"].get(first.casefold(), first) + space + rest
+    return (
+        _affirmed(text, question)
+        or _between(text, question)
+        or _unspaced(text, question)
+        or _at_the_end(text, question)
+        or _named(text, question)
+    )
+
+
+_POLAR = regex(r"(?:is|are|was|were|am|do|does|did|can|could|will|would|has|have|had|should|must|may)\b", 2)
+_EITHER = regex(r"\bor\b", 2)
+_NOT = regex(r"\b(?:not|never|cannot)\b|n['’]t\b", 2)
+_CLAUSE = regex(r"(?<=[.!?,])\s+")
+
+
+def _affirmed(text: str, question: str) -> str | None:
+    """Yes or no, if a sentence repeats an English question or denies it: `It is not possible.`"""
+    asked = _CLAUSE.split(question.strip())[-1]
+    if not _POLAR.match(asked) or _EITHER.search(asked) or _NOT.search(asked):
+        return None
+    denials = len(_NOT.findall(text))
+    plain = _NOT.sub(" ", text)
+    words = _WORD.findall(plain)
+    verbs = [word for word in words if _POLAR.fullmatch(word)]
+    known = [word for word in words if word not in verbs]
+    if len(words) < 3 or denials > 1 or not verbs or not all(_is_known(word, asked) for word in known):
+        return None
+    return "No" if denials else "Yes"
+
+
+_APPOSITION = regex(r"(?P<name>[^,(]+?)(?:,\s+|\s*\()(?P<rest>[^,()]+)\)?")
+_KIND_OF = regex(
+    r"(?:[Tt]he )?(?:[Cc]ity|[Tt]own|[Ss]tate|country|planet|village|island|continent) of (?=[^\W\d_a-z])"
+)
+_SEVERAL = regex(r"[,;()/&]|\b(?:and|or|und|oder|et|ou|y|e|o|и|или)\b", 2)
+
+
+def _named(text: str, question: str) -> str | None:
+    """A name without what the question has too: `Paris` of `Paris, France`, `Nile` of `the Nile River`."""
+    text = _KIND_OF.sub("", text)
+    if (parts := _APPOSITION.fullmatch(text)) and _are_known(list(_WORD.finditer(parts["rest"])), question):
+        text = parts["name"]
+    words = list(_WORD.finditer(text))
+    if not 0 < len(words) <= MAX_WORDS or not text[0].isalpha() or _SEVERAL.search(text):
+        return None
+    while len(words) > 1 and _is_left_out(words[0][0], question):
+        words = words[1:]
+    while len(words) > 1 and _is_left_out(words[-1][0], question):
+        words = words[:-1]
+    if _is_known(words[0][0], question) or not all(_CAPITAL.match(w[0]) for w in (words[0], words[-1])):
+        return None
+    return text[words[0].start() : words[-1].end()]
+
+
+def _is_left_out(word: str, question: str) -> bool:
+    return len(word) > 1 and _is_known(word, question)
+
+
+_CAPITAL = regex(r"[^\W\d_a-z]")
+
+
+def _between(text: str, question: str) -> str | None:
+    """What stands on one side of a copula, if the other side is of the question."""
+    copulas = _copulas(language_of(question) or ("en" if question.isascii() else ""))
+    words = list(_WORD.finditer(text))
+    for n, word in enumerate(words[1:-1] if len(words) > 2 else (), 1):
+        if word[0].casefold() in copulas:
+            before, after = words[:n], words[n + 1 :]
+            if _are_known(before, question):
+                return _new(_MADE_BY.sub("", text[after[0].start() :]), question)
+            counts = before[0][0][-1].isdigit()
+            if _are_known(after, question) and (counts or not _are_known(before, question, some=True)):
+                return _new(text[: word.start()], question)
+            return None
+    return None
+
+
+_MADE_BY = regex(r"[a-z]+(?:ed|en|wn|nt|ught|d|de) by (?=[^\W\d_a-z])")
+
+
+def _unspaced(text: str, question: str) -> str | None:
+    for copula in table("copulas")["unspaced"]:
+        subject, found, rest = text.partition(copula)
+        if found and rest and subject and (subject in question or subject in table("copulas")["subjects"]):
+            for ending in table("copulas")["endings"]:
+                rest = rest.removesuffix(ending)
+            return _new(rest, question)
+    return None
+
+
+def _at_the_end(text: str, question: str) -> str | None:
+    """What stands before a copula at the end: `… पेरिस है`, `… 파리입니다`."""
+    words = list(_WORD.finditer(text))
+    if len(words) < 2:
+        return None
+    end = words[-1].start() if words[-1][0] in table("copulas")["last"] else len(text)
+    for ending in table("copulas")["endings"]:
+        if end == len(text) and text.endswith(ending):
+            end -= len(ending)
+    if end == len(text):
+        return None
+    start = next((w.start() for w in words if not _is_known(w[0], question)), end)
+    return _new(text[start:end], question) if start else None
+
+
+def _new(rest: str, question: str) -> str | None:
+    """What is stated, if that is new. Behind a number, words of the question are left out: `24 years old`."""
+    rest = rest.strip(_EDGES)
+    words = list(_WORD.finditer(rest))
+    known = _words_of(question)
+    if not 0 < len(words) <= MAX_WORDS or all(word[0].casefold() in known for word in words):
+        return None
+    while words[0][0][-1].isdigit() and words[-1][0].casefold() in known:
+        words.pop()
+    return rest[: words[-1].end()]
+
+
+def _are_known(words: Sequence[re.Match[str]], question: str, *, some: bool = False) -> bool:
+    known = (_is_known(word[0], question) for word in words)
+    return any(known) if some else all(known)
+
+
+def _is_known(word: str, question: str) -> bool:
+    word = word.casefold()
+    copulas = table("copulas")
+    if word in copulas["pronouns"] or word in copulas["articles"] or word in _words_of(question):
+        return True
+    return len(word) > STEM and word.isalpha() and word[: max(STEM, len(word) - 3)] in _stems(question)
+
+
+def repeats(text: str, question: str) -> bool:
+    """Whether `text` has a word of the question, besides small words: it is about the question's things."""
+    if any(c >= "\u0e00" for c in text):
+        return any(text[n : n + 2] in question for n in range(len(text) - 1))
+    return any(len(word) >= STEM and word.casefold() in _words_of(question) for word in _WORD.findall(text))
+
+
+@functools.lru_cache(maxsize=256)
+def _words_of(question: str) -> frozenset[str]:
+    return frozenset(word[0].casefold() for word in _WORD.finditer(question))
+
+
+@functools.lru_cache(maxsize=256)
+def _stems(question: str) -> frozenset[str]:
+    words = [word for word in _words_of(question) if len(word) > STEM and word.isalpha()]
+    return frozenset(word[:n] for word in words for n in range(max(STEM, len(word) - 3), len(word) + 1))
+
+
+@cache
+def _copulas(language: str) -> frozenset[str]:
+    """The verbs, each one word, between a subject and what it is; without a language, those of all."""
+    answers, more = table("answers"), table("copulas")["more"]
+    verbs = (
+        verb for code in ([language] if language in answers else answers) for verb in answers[code]["is"]
+    )
+    others = (verb for code in ([language] if language in answers else more) for verb in more.get(code, ()))
+    return frozenset(verb for verb in (*verbs, *others) if " " not in verb)

@@ -1,0 +1,1 @@
+"""Numbers and what is counted or measured: quantities with units, ordinals, bounds, ranges and dates."""

@@ -1,0 +1,1 @@
+"""One short answer: its label or envelope, what the question says about its form, and its parse."""

@@ -1,0 +1,53 @@
+"""Letters of options: one, several in any order, or one with its text."""
+
+from __future__ import annotations
+
+import re
+
+from ...regex import regex
+from ..language.folding import items_of
+
+__all__ = ["letters_of"]
+
+_LETTER = regex(
+    r"(?:(?:(?:the )?(?:correct |right |final )?(?:answer|option|choice) is )?(?:option|choice|answer"
+    r"|alternative|letter|antwort|opción|opção|opzione|respuesta|réponse|resposta|risposta|вариант|ответ)\s+|(?:选项|選項|选|選|答案|보기)\s*"
+    r"|(?:the )?(?:correct |right |final )?(?:answer|option|choice) is )?[(\[]?([A-Z])(?:[)\]][.:]?|[.:])?"
+    r"|(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])\)|(?:option|choice)\s+\(?([A-Z])\)?(?:\s*[.:,]|\s+-))"
+    r"(?!\s*(?:(?:and|or)\b|[,&]|\(?[A-Z]\))).+",
+    re.IGNORECASE,
+)
+_LETTERS = regex(
+    r"(?P<opens>[{\[(]?)\s*\(?[A-Z]\)?(?:(?:\s*[,;&、，]\s*|\s+)(?:(?:and|und|et|y|e|и|和|と)\s+)?\(?[A-Z]\)?)+\s*[}\])]?",
+    re.IGNORECASE,
+)
+_OPTIONS = regex(r"^(?:options|choices|answers|both)\s+(?=[(A-Z])|\s+only$", re.IGNORECASE)
+_AND = regex(r"\s(?:and|und|et|y|e|и)\s", re.IGNORECASE)
+_LETTER_ALONE = regex(r"(?<![^\W\d_])[A-Z](?![^\W\d_])", re.IGNORECASE)
+_ANY_LETTER = regex(r"[(\[]?([^\W\d_])[)\].:]*")
+_RUN_OF_ONE = regex(r"[A-Za-z]")
+_RUN = regex(r"[A-Z]{2,6}")
+
+
+def letters_of(text: str, letters: str = "", *, ordered: bool = False) -> str | None:
+    """The letters of the options that `text` names, in capitals: `B`, or `A, C` for several; else None.
+
+    Several are in alphabetical order, unless `ordered`. letters: those of the question's options, if they are
+    known: then `AC` names two of them.
+    """
+    text = _OPTIONS.sub("", text)
+    if letters and (match := _ANY_LETTER.fullmatch(text)) and match[1].upper() in letters:
+        return match[1].upper()
+    if ordered and len(items := items_of(text, ordered=True)) > 1 and all(map(_RUN_OF_ONE.fullmatch, items)):
+        return ", ".join(item.upper() for item in items)
+    if match := _LETTER.fullmatch(text):
+        return str(next(filter(None, match.groups()))).upper()
+    several = _LETTERS.fullmatch(text)
+    if several and (several["opens"] not in ("(", "[") or text.upper() == text or text.count("(") > 1):
+        found = [letter.upper() for letter in _LETTER_ALONE.findall(_AND.sub(", ", text))]
+    elif letters and _RUN.fullmatch(text) and set(text) <= set(letters):
+        found = list(text)
+    else:
+        return None
+    unique = list(dict.fromkeys(found))
+    return ", ".join(unique if ordered else sorted(unique))

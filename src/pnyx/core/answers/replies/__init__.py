@@ -1,0 +1,1 @@
+"""The short answer of a whole reply."""

@@ -1,0 +1,57 @@
+"""What the last sentence of a reply says of what the question asks, where nothing labels its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...regex import regex
+from ..language.sentences import repeats, stated
+from ..reading.labels import find_label
+from ..same.statements import only_value
+
+__all__ = ["answer_to", "block_answer"]
+
+MAX_CHARS = 200
+"""Characters of such a sentence, and of such a block."""
+
+_SENTENCES = regex(r"(?<=[.!?])\s+(?=[A-Z])|(?<=[。！？।])\s*(?=\S)")
+_COUNTED = regex(
+    r"\b(?:how (?:many|much|far|long|old|tall)"
+    r"|what (?:is|was|are|were) the (?:total|number|amount|cost|sum))\b",
+    2,
+)
+_LEAD = regex(
+    r"(?:(?:so|thus|therefore|hence|then|and|finally|in total|altogether|as a result"
+    r"|this means(?: that)?)\b,?\s*)+",
+    2,
+)
+_RIGHT = regex(r".*=\s*(?P<right>[^=]+)")
+_BLOCK = regex(r"\s*```[ \t]*\w*[ \t]*\n(?P<content>[^`]{1,400}?)\n?[ \t]*```\s*")
+
+
+def answer_to(
+    question: str, concluding: Sequence[str], is_credible: Callable[[str], bool], english: bool
+) -> str:
+    """What the last of the concluding lines states of the question's things; empty if it states nothing.
+
+    In English also the only number of a sentence behind `how many`: `So she has 17 marbles left.`
+    """
+    sentences = [s.strip(" *_") for s in _SENTENCES.split(concluding[-1].strip())] if concluding else []
+    if not sentences or not 0 < len(sentences[-1]) <= MAX_CHARS or sentences[-1].endswith(("?", "？", "؟")):
+        return ""
+    last = _LEAD.sub("", sentences[-1], count=1)
+    value = stated(last, question)
+    if value and is_credible(value) and repeats(last.replace(value, "", 1), question):
+        return value
+    if not english or not _COUNTED.search(question):
+        return ""
+    if found := _RIGHT.fullmatch(last):
+        last = found["right"]
+    return only_value("number", last) or ""
+
+
+def block_answer(text: str) -> str:
+    """The content of a reply that is one fenced block of a few lines; empty for another reply."""
+    found = _BLOCK.fullmatch(text)
+    content = found["content"].strip() if found else ""
+    return "" if any(map(find_label, content.splitlines())) else content

@@ -1,0 +1,266 @@
+"""The answer in the last lines of a reply that has no `Final answer:` line.
+
+The rules for sentences are English ones. In other languages only labels are read (`labels.py`), and a last
+line that is nothing but a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ...regex import regex
+from ..reading.envelopes import asserted, boxed_value, bracketed
+from ..reading.labels import SIGNS, find_label, labels_in
+from .values import MAX_CHARS, is_credible, is_definite, value_of
+
+__all__ = ["closing_value", "stated_value", "statement", "tail"]
+
+_TAIL = 4
+"""The number of last lines that may state the answer."""
+_STATEMENT = 250
+"""The most characters of a line or sentence that states only one value."""
+
+_FOOTNOTE = regex(
+    r"\W*(?:note|n\.?b\.|caveat|assum|disclaimer|p\.s\.|confidence|however,?\s+(?!the\s|i\s)"
+    r"|this (?:answer )?(?:assumes|is based)|please|let me know|i hope|hope this|feel free|keep in mind"
+    r"|sources?\b)"
+    r"|[*_]*\([a-z]{3,}\s.*\)[*_.]*$",
+    re.IGNORECASE,
+)
+_LABELS_NEXT = regex(r"\banswer\b[^:]{0,20}:[*_\s]*$", re.IGNORECASE)
+_SENTENCES = regex(
+    r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])|(?<=[.!?])\s+(?=(?:Therefore|Thus|Hence|So)\b)"
+)
+
+
+_STOPS = regex(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\d\.)\s+|(?<=[।۔！？])\s*|(?<=[^\x00-\x7f][.])(?=[^\x00-\x7f])")
+
+
+def tail(author_lines: Sequence[str]) -> list[str]:
+    """The last of `author_lines`, which may conclude: the unquoted lines, without footnotes."""
+    found = list[str]()
+    for line in (line[-MAX_CHARS:].strip() for line in author_lines[-3 * _TAIL :]):
+        if found and _LABELS_NEXT.search(found[-1]) and not line.startswith("#"):
+            found[-1] += f" {line}"
+        else:
+            found.append(line)
+    while len(found) > 1 and _FOOTNOTE.match(found[-1]):
+        found.pop()
+    return found[-_TAIL:]
+
+
+def statement(concluding: Sequence[str], is_plausible: Callable[[str], bool], english: bool) -> str:
+    """The value of the last sentence in `concluding` that says what the answer is; empty without one."""
+    if not english:
+        sentences = (s for line in reversed(concluding) for s in reversed(_STOPS.split(line)))
+        return next(filter(None, (_labelled(s, is_plausible) for s in sentences)), "")
+    split = (_english_sentences(line) for line in reversed(concluding))
+    found = (stated_value(sentence, is_plausible) for line in split for sentence in reversed(line))
+    return next(filter(None, found), "")
+
+
+def closing_value(
+    concluding: Sequence[str], is_plausible: Callable[[str], bool], languages: Sequence[str], alone: bool
+) -> str:
+    """The value at the very end of a reply: in any language, what the last line consists of.
+
+    In English also that of a sentence that only concludes, with a name or a plausible value: a number, a
+    date, a letter, an option, yes or no.
+    """
+    if not concluding:
+        return ""
+    line, only_line = concluding[-1], len(concluding) == 1
+    if value := bracketed(line) or asserted(line):
+        return value
+    if (
+        (label := find_label(line))
+        and not label.verb
+        and is_plausible(value := value_of(label.rest, languages))
+    ):
+        return value
+    if alone and (_LITERAL.fullmatch(line) or _RELATION.fullmatch(line)) and not find_label(line[1:]):
+        return value_of(line, ())
+    if "en" in languages:
+        sentences = _english_sentences(line)
+        return _closing(line, sentences[-1], only_line, is_plausible) if sentences else ""
+    value = value_of(line, ()) if only_line or not _BULLET.match(line) else ""
+    if len(value) <= _STATEMENT and is_plausible(value):
+        return value
+    return (
+        value
+        if alone and find_label(line) is None and _ALONE.fullmatch(value) and is_credible(value, languages)
+        else ""
+    )
+
+
+_LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']+'|\"[^\"]+\")`?")
+_RELATION = regex(r"[^\s=<>!≤≥≠≈]{1,20}\s*(?:[<>!=]=|[=<>≤≥≠≈])\s*[^\s=<>!≤≥≠≈]{1,20}")
+_ALONE = regex(r"[^\W\d_a-z][^\s\d.,:;!?()]{0,20}(?:\s[^\s\d.,:;!?()]{1,20}){0,2}")
+"""A reply of one to three words, the first with a capital where the script has any."""
+
+
+def _english_sentences(line: str) -> list[str]:
+    return [s for s in _SENTENCES.split(line) if s and not s.endswith("?")]
+
+
+def _labelled(sentence: str, is_plausible: Callable[[str], bool]) -> str:
+    """The value of a sentence in any language that has a label of an answer; empty without one."""
+    if inner := boxed_value(sentence):
+        return value_of(inner, ())
+    if len(sentence) > _STATEMENT or sentence.rstrip().endswith(("?", "？", "؟")):
+        return ""
+    for label in labels_in(sentence):
+        value = value_of(label.rest, label.languages)
+        if not any(c.isalnum() for c in value):
+            continue
+        if (is_plausible(value) or is_credible(value, label.languages)) and not _says_more(value):
+            return value
+    return ""
+
+
+def _says_more(value: str) -> bool:
+    """Whether a value without a definite kind goes on as a sentence."""
+    return not is_definite(value) and bool(_PAUSE.search(value))
+
+
+_PAUSE = regex(r"[:;，。；：،؛、]|\s[-=]\s")
+
+_SO = (
+    r"(?:(?:so|thus|therefore|hence|consequently|accordingly|finally|overall|ultimately|clearly|altogether"
+    r"|then|indeed|but|and|yet|in (?:conclusion|summary|short|total)|to (?:conclude|sum up)"
+    r"|as a result|conclusion|(?:result|total|solution|verdict|decision|choice|sum)(?=\s*:)"
+    r"|(?:this|that|which) means|it follows|we (?:get|find|have|conclude|see)"
+    r"|i (?:think|believe|conclude|am confident))(?:\s+that)?\s*[,:]?\s+|[∴⇒→]\s*)"
+)
+_CONCLUDES = regex(rf"{_SO}+", re.IGNORECASE)
+_ANSWER_IS = regex(
+    rf"(?P<before>(?:.*?[,;:-]\s+)?)(?P<turn>(?:but|yet|however,)\s+)?{_SO}*(?:(?:the|my|our)\s+)?"
+    r"(?:(?:(?:final|correct|best|right|short)\s+)*(?:answer|ans)|(?:correct|best|right)\s+(?:option|choice)"
+    r"|(?:printed\s+)?output|return(?:ed)?\s+value|solution\s+set|(?:final\s+)?result)"
+    r"(?:\s+(?:to|for|of)\s[^:=,]{1,100})?[*_]*"
+    r"(?:\s+(?:is|are|would be|should be|must be|has to be)\b(?:\s*:|\s+that\b)?|\s*(?:[:=→]|->)|\s+-\s)"
+    r"[*_]*\s*(?P<value>\S.*)",
+    re.IGNORECASE,
+)
+_CHOSEN = tuple(
+    regex(rf"(?P<before>)(?P<turn>){_SO}*{form}", re.IGNORECASE)
+    for form in (
+        r"(?:i|we)(?:\s+(?:would|will)|'(?:d|ll))?\s+(?:choose|chose|pick|picked|select|go with|vote for)\s+"
+        r"(?P<value>.+)",
+        r"(?P<value>.{1,60}?)\s+is\s+(?:the\s+)?(?:correct|right|best)"
+        r"(?:\s+(?:answer|option|choice|one))?[.!]?",
+        r"(?P<value>.{1,60}?)\s+is\s+(?:the|my|our)\s+(?:final\s+)?answer[.!]?",
+    )
+)
+_PRINTS = regex(
+    rf"(?P<before>)(?P<turn>){_SO}*(?:(?:the|this|that)\s+)?(?:program|code|script|snippet|function|it)\s+(?:will\s+)?"
+    r"(?:print|output|return|display)s?:?\s+(?P<value>\S.*)",
+    re.IGNORECASE,
+)
+_SUPPOSED = regex(
+    r"\W*(?:if|suppose|supposing|when|unless|whether|according|(?:as |for )?participant|some|others?|many)\b"
+    r"|.*\b(?:say|says|said|claim\w*|think|thinks|argue\w*|wrote|writes|suggest\w*|believes?)"
+    r"(?: that)?[,:]?\s*$",
+    re.IGNORECASE,
+)
+_SOMEONES = regex(
+    r"\b(?:according to|participants?|(?:say|claim|think|argue|believe|suggest)s)\b", re.IGNORECASE
+)
+
+
+_NAMING = (_ANSWER_IS, _PRINTS)
+"""Forms after which a few words are an answer too."""
+
+
+def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
+    """The value of a sentence that states the answer; empty if it only supposes or reports one."""
+    if inner := boxed_value(sentence):
+        return value_of(inner)
+    sentence = sentence.lstrip(" #*_|>-•" + SIGNS)
+    for form in (_ANSWER_IS, _PRINTS, *_CHOSEN):
+        match = form.fullmatch(sentence)
+        if match is None or _SOMEONES.search(match["value"]):
+            continue
+        if not match["turn"] and _SUPPOSED.match(match["before"]):
+            continue
+        value = value_of(match["value"])
+        if is_plausible(value) or (form in _NAMING and is_credible(value)):
+            return value
+    return ""
+
+
+_BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
+_DIGIT = regex(r"\d")
+_NAME = regex(r"[A-Z][\w'&.-]*(?:\s+(?:[A-Z][\w'&.-]*|of|the|de|da|di|van|von|and|la|le)){0,5}")
+_PREDICATE = regex(
+    r"(?P<before>.*)(?:\s(?:is|are|equals|makes|gives|comes to|amounts to)\s|\bit's\s|(?P<equals>=))"
+    r"\s*(?P<value>\S.*)",
+    re.IGNORECASE,
+)
+
+
+def _is_worked_out(before: str) -> bool:
+    """Whether `before` an equals sign is a sum or a description, and not a name: `so 6 * 7`, `the cost`."""
+    clause = _REMARKS.sub("", _CLAUSES.split(before)[-1]).strip()
+    if not clause.strip("*+- "):
+        return True  # a line of a calculation, "= 42"
+    if clause[-1:] in ("<", ">", "!", "=", "~", ":", "≈") or _VARIABLE.search(_WORDS.split(clause)[-1]):
+        return False
+    return bool(_DIGIT.search(clause)) or len(clause.split()) > 1
+
+
+_NAMED = regex(
+    r"(?<![\w=+*/^<>!-])(?<![-+*/] )[A-Za-z](?:_?\w|\([a-z]\))?\s*=\s*(?P<value>[^\s=<>]+?(?:\s[a-z]+)?)\.?$"
+)
+"""A name and its value at the end of a sentence."""
+_CLAUSES = regex(r"[:;][*_]*\s|(?<!\d),\s|=")
+_WORDS = regex(r"[A-Za-z]{3,}[^\w($€£]*\s")
+_REMARKS = regex(r"\([^()]*[A-Za-z]{2}[^()]*\)")
+_VARIABLE = regex(
+    r"(?<![A-Za-z\d'.])(?!x\s*[$€£(\d])(?![AaI]\s)[A-Za-z](?![A-Za-z'.])(?!\s*[)\]]\s[A-Za-z]{2})"
+    r"|\d[abcknpqrtwxyz](?![A-Za-z])|[_<>]|--|\^\s*[A-Za-z]"
+)
+"""A name in a sum: a letter alone or behind a digit, but no sign `x` between numbers and no article."""
+
+
+def _equated(claim: str) -> str:
+    """The value of an equation: the right side of a sum, else the equation; empty for a longer sentence."""
+    return value_of(claim) if len(claim) <= _STATEMENT and not _PROSE.search(claim) else ""
+
+
+_PROSE = regex(r"(?:[A-Za-z]{2,}\W+){3}(?=[^=]*=)|=.*(?:[A-Za-z]{2,}\W+){4}")
+
+
+def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[str], bool]) -> str:
+    """The only value of the last line, or of its last sentence. only_line: whether it is the only line."""
+
+    def only(text: str) -> str:
+        if len(text) > _STATEMENT:
+            return ""  # an argument; parsing it takes milliseconds
+        value = value_of(text)
+        return "" if _DIGIT.search(text.replace(value, "", 1)) else value
+
+    if _SOMEONES.search(sentence):
+        return ""
+    concludes = _CONCLUDES.match(sentence)
+    claim = sentence[concludes.end() :] if concludes else sentence
+    number = _BULLET.match(claim)
+    equation = claim[number.end() :] if number else claim
+    if "=" in claim and (concludes or claim == line) and is_plausible(value := _equated(equation)):
+        return value
+    value = only(line if only_line or not _BULLET.match(line) else "")
+    if is_plausible(value) or (only_line and not concludes and _NAME.fullmatch(value)):
+        return value
+    value = only(claim)
+    if concludes and (is_plausible(value) or _NAME.fullmatch(value)):
+        return value
+    if (match := _PREDICATE.fullmatch(claim)) and not _SUPPOSED.match(match["before"]):
+        value = only(match["value"])
+        worked_out = match["equals"] and is_definite(match["value"]) and _is_worked_out(match["before"])
+        if match["equals"] and not worked_out:
+            named = _NAMED.search(claim)
+            return named[0].rstrip(".") if named and is_definite(named["value"]) else ""
+        if (concludes or worked_out or (only_line and sentence == line)) and is_plausible(value):
+            return value
+    return ""

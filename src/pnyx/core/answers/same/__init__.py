@@ -1,0 +1,1 @@
+"""Which short answers are the same, and the groups that they form."""

@@ -1,0 +1,41 @@
+/** What the page says about calls and budgets, from their events. */
+import type * as E from "../server/events.ts";
+import { money } from "../text/format.ts";
+
+const PLAIN_FINISHES = [
+  "", "stop", "end_turn", "stop_sequence", "eos", "complete", "length", "max_tokens", "max_output_tokens",
+];
+
+/** Why the reply counts as an abstention, with the host's word for it. */
+export function abstention(event: E.CallFinished): string {
+  const reason = event.absent === "empty" ? "empty reply" : event.absent;
+  const word = event.finish_detail ?? "";
+  return PLAIN_FINISHES.includes(word.toLowerCase()) ? `${reason}` : `${reason} (${word})`;
+}
+
+/** Short facts of a reply. */
+export function factsOf(event: E.CallFinished): string[] {
+  const facts: string[] = [];
+  if (event.copied) facts.push("copied from the forked run");
+  if (event.reasoning_tokens) facts.push(`${event.reasoning_tokens.toLocaleString("en")} tokens of reasoning`);
+  if (event.finish_reason === "length") facts.push("cut at the token limit");
+  if (event.searches) facts.push(`searched ${event.searches === 1 ? "once" : `${event.searches} times`}`);
+  if (event.usage_flag) facts.push(`usage ${event.usage_flag}: charged the reserved amount`);
+  const tools = event.tool_calls.map((call) => call.name).filter(Boolean);
+  if (tools.length) facts.push(`calls ${tools.join(", ")}`);
+  return facts;
+}
+
+export function budgetText(event: E.Budget): string {
+  const of = event.scope.startsWith("run") ? "this run" : event.scope;
+  if (event.kind === "exhausted") {
+    const left = money(Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0));
+    const problem = event.next_usd == null
+      ? `the next call costs more than the ${left} that is left`
+      : `the next call may cost up to ${money(event.next_usd)} and ${left} is left`;
+    return `budget of ${of} too small: ${problem}`;
+  }
+  const cap = event.cap_usd === null ? "" : ` of ${money(event.cap_usd)}`;
+  const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than reserved` : "";
+  return `budget of ${of} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
+}
