@@ -194,7 +194,9 @@ def _response(output: list[Any], status: str = "completed") -> dict[str, Any]:
 
 
 def _responses() -> Envelope:
-    parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("Yes, ", "seven.")]
+    parts: list[Any] = [
+        {"type": "output_text", "text": text, "annotations": []} for text in ("Yes, ", "seven.")
+    ]
     call = {"type": "function_call", "call_id": "c", "name": "add", "arguments": '{"x": 1}'}
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "No divisor."}]}
     document = _response([thought, {"type": "message", "role": "assistant", "content": parts}, call])
