@@ -19,7 +19,7 @@ MAX_CHARS = 8_000
 """Of a body, in which a wait is searched."""
 _DURATION = (
     r"(?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)"
-    r"(?![a-z])\s*)+"
+    r"(?![a-z])(?:\s*,)?\s*(?:and\s+)?)+"
 )
 _PART = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _WORDS = regex(rf"(?:try again|retry|wait|available)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
