@@ -143,7 +143,7 @@ def test_feedback_is_saved(tab: Tab, server: Serve) -> None:
     run = tab.ask(protocol="voting")
     tab.page.get_by_label("The right answer, if known").fill("41")
     tab.page.get_by_role("button", name="Wrong").click()
-    expect(tab.verdict).to_contain_text("Saved: failure, the right answer is 41.")
+    expect(tab.verdict).to_contain_text("Saved: wrong, the right answer is 41.")
     expect(tab.page.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "true")
     assert run in json.dumps(server.get("/v1/runs"))
 
@@ -169,7 +169,7 @@ def test_failed_seats_and_failed_runs_show_the_reason(tab: Tab, models: Scripted
     expect(tab.verdict.get_by_text("degraded")).to_be_visible()
     dropped = tab.page.locator(".seat.dropped")
     expect(dropped).to_have_count(1)
-    expect(dropped).to_contain_text("HTTP 400: no such model")
+    expect(tab.verdict).to_contain_text("refuses the request: no such model (HTTP 400).")
     models.on("gamma", status=400, message="nor this one")
     tab.page.get_by_role("button", name="Ask again").click()
     expect(tab.question).to_have_value("Why?")
