@@ -261,6 +261,9 @@ async def test_a_body_without_a_length_is_refused_past_the_limit(server: ServerH
         ({"question": "Why?", "models": ["lab:alpha"] * 101}, 422, "at most 100 entries"),
         ({"question": "Why?", "responses": [f"{n}" for n in range(101)]}, 422, "at most 100 entries"),
         ({"question": "Why?", "options": {f"{n}": n for n in range(101)}}, 422, "at most 100"),
+        ({"question": "Why?", "model": "lab:alpha"}, 422, "unknown key 'model'; did you mean models?"),
+        # Another route has it.
+        ({"question": "Why?", "tags": ["a"]}, 422, "unknown key 'tags'"),
         ({"question": "Why?", "on_disconnect": "explode"}, 422, "on_disconnect must be one of"),
     ],
 )

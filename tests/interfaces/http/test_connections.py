@@ -224,6 +224,15 @@ async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
     assert 0 < len(content) < announced
 
 
+async def test_a_request_with_two_lengths_ends_its_connection(server: ServerHandle) -> None:
+    async with connected(server) as one:
+        first = post(server, "/v1/plan", 4).removesuffix("\n") + "Transfer-Encoding: chunked\n\n0\n\n"
+        one.send(first + head(server, "/v1/runs", Authorization=f"Bearer {SERVER_KEY}") + "\n")
+        received = await one.rest()
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert received.startswith(b"HTTP/1.1 400 ")
+
+
 @pytest.mark.parametrize(
     "request_text",
     [
