@@ -68,6 +68,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "[sample]\nsamples = 16",
         '[panels.x]\nprotocol = "sample"\noptions = { samples = 16 }',
         "[panels.x]\noptions = { rounds = 3 }",
+        '[panels.x]\npreset = "quick"\neffort = "none"',
+        '[run]\nreasoning_effort = "none"',
     ],
 )
 def test_what_the_user_has_set_up_needs_no_trust(project: Path, text: str) -> None:
@@ -80,6 +82,10 @@ def test_what_the_user_has_set_up_needs_no_trust(project: Path, text: str) -> No
     [
         ('[panel]\nseats = ["embedded:./evil.gguf"]', "panel.seats"),
         ('[panel]\nseats = ["embedded:/srv/evil"]', "panel.seats"),
+        ('[run]\nreasoning_effort = "high"', "run.reasoning_effort"),
+        ('[run.phases.propose]\nreasoning_effort = "low"', "run.phases.propose.reasoning_effort"),
+        ('[panels.x]\neffort = "medium"', "panels.x.effort"),
+        ('[panels.careful]\npreset = "deep"', "panels.careful.preset"),
         ('[panel]\nseats = ["embedded:~/evil.gguf*2"]', "panel.seats"),
         ('[panel]\nseats = ["embedded:sub/evil"]', "panel.seats"),
         ('[panel]\nseats = [" embedded:../evil.gguf"]', "panel.seats"),

@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import Browser
 
 from pnyx import protocols
 from tests.docs.diagram import svg
@@ -101,8 +102,14 @@ def test_the_diagram_of_a_protocol_shows_all_its_phases_and_conditions(name: str
         assert y_min <= y <= height - float(box.attrib["height"])
 
 
-def test_the_search_opens_a_page_and_nothing_comes_from_elsewhere(start: str) -> None:
-    with chromium() as browser, Tab.open(browser) as tab:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+def test_the_search_opens_a_page_and_nothing_comes_from_elsewhere(start: str, browser: Browser) -> None:
+    with Tab.open(browser) as tab:
         tab.page.goto(start)
         tab.page.get_by_role("button", name="Search").first.click()
         tab.page.get_by_role("combobox").fill("isotonic")
@@ -113,11 +120,12 @@ def test_the_search_opens_a_page_and_nothing_comes_from_elsewhere(start: str) ->
         assert [url for url in tab.requests if not url.startswith((start, "blob:", "data:"))] == []
 
 
-def test_no_page_scrolls_sideways_on_a_phone(start: str) -> None:
-    with chromium() as browser, Tab.open(browser, width=390) as phone:
+@pytest.mark.parametrize("part", range(2))
+def test_no_page_scrolls_sideways_on_a_phone(start: str, browser: Browser, part: int) -> None:
+    with Tab.open(browser, width=390) as phone:
         # The layout needs no scripts, and they take time.
         phone.page.route("**/*.js", lambda route: route.abort())
-        for page in pages():
+        for page in pages()[part::2]:
             if not page.is_relative_to(ROOT / "design"):
                 phone.page.goto(urljoin(start, address(page)), wait_until="domcontentloaded")
                 assert not phone.scrolls_sideways(), page

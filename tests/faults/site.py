@@ -50,9 +50,13 @@ class Worker:
         """Send a signal and return the seconds until the process ended."""
         started_at = time.monotonic()
         self.process.send_signal(number)
-        self.process.wait(30)
-        self._reading.join(30)
+        self.ended()
         return time.monotonic() - started_at
+
+    def ended(self) -> None:
+        """Wait until the process has ended and its output is read."""
+        self.process.wait(120)
+        self._reading.join(120)
 
 
 class Site:
@@ -74,7 +78,7 @@ class Site:
         assert response.status_code in (200, 202), response.text
         return str(response.json()["run_id"])
 
-    async def over(self, *runs: str, within: float = 60.0) -> list[dict[str, Any]]:
+    async def over(self, *runs: str, within: float = 120.0) -> list[dict[str, Any]]:
         """Wait until no run is waiting or running, and return the runs."""
         async with self.server.client() as client:
 

@@ -17,6 +17,7 @@ from pnyx.run.calls.circuit_breaker import PAUSE_S, RUNS, CircuitBreakers
 from pnyx.run.runner import Runner
 from tests.faults.trial import KEY, RETRIES, Trial
 from tests.support.books import Run
+from tests.support.waiting import STALL_S
 
 
 def outcomes(run: Run, model: str = "lab:beta") -> list[str]:
@@ -36,26 +37,35 @@ def date(seconds: float) -> str:
 
 @pytest.mark.parametrize(
     ("header", "least", "most"),
-    [("2", 2.0, 4.0), ("soon", 0.2, 2.5), (date(-3600), 0.0, 2.0), ("date", 1.0, 5.0), (None, 0.2, 2.5)],
+    [("2", 2.0, 2.0), ("soon", 0.2, 2.5), (date(-3600), 0.0, 2.0), ("date", 2.6, 5.0), (None, 0.2, 2.5)],
     ids=["Retry-After 2", "Retry-After garbage", "Retry-After a past date", "Retry-After a date", "bare"],
 )
 def test_a_429_is_followed_by_the_requested_wait(
     trial: Trial, header: str | None, least: float, most: float
 ) -> None:
-    value = date(3) if header == "date" else header
-    trial.host.on("beta", call=1, status=429, headers={"Retry-After": value} if value else {})
+    headers = {"Retry-After": header} if header else {}
+
+    def asked() -> bool:
+        if header == "date":
+            headers["Retry-After"] = date(5)
+        return True
+
+    trial.host.on("beta", call=1, status=429, headers=headers, until=asked)
     assert trial.ask().code == 0
     run = trial.check().run
     assert outcomes(run) == ["rate_limited", ""]
+    (attempt, _) = [one for one in run.attempts if one.started["model"] == "lab:beta"]
+    assert attempt.outcome
+    assert least <= attempt.outcome["retry_in_s"] <= most
     (pause,) = pauses(trial)
-    assert least <= pause <= most
+    assert pause >= attempt.outcome["retry_in_s"] - 0.05
 
 
 def test_429_with_retry_after_3600_drops_the_seat_within_5_s(trial: Trial) -> None:
     trial.host.on("beta", status=429, headers={"Retry-After": "3600"})
     started_at = time.monotonic()
     done = trial.ask()
-    assert time.monotonic() - started_at < 5
+    assert time.monotonic() - started_at < STALL_S
     assert (done.code, done.json["degraded"]) == (5, True)
     assert outcomes(trial.check().run) == ["rate_limited"]
 
@@ -69,9 +79,11 @@ def test_a_permanent_status_is_retried_with_growing_waits_and_then_drops_the_sea
     assert (done.code, [seat["model"] for seat in done.json["dropped"]]) == (5, ["lab:beta"])
     run = trial.check().run
     assert outcomes(run) == ["rate_limited" if status == 429 else "overloaded"] * (RETRIES + 1)
-    first, second = pauses(trial)
+    attempts = [one.outcome or {} for one in run.attempts if one.started["model"] == "lab:beta"]
+    first, second, _ = (outcome["retry_in_s"] for outcome in attempts)
     assert 0.25 <= first <= 2.0
     assert 0.5 <= second <= 3.0
+    assert all(took >= wait - 0.05 for took, wait in zip(pauses(trial), (first, second), strict=True))
 
 
 @pytest.mark.parametrize("status", [500, 503])
@@ -113,11 +125,12 @@ def test_the_calls_deadline_fires_closes_the_socket_and_keeps_the_reservation(
     assert done.code == 5
     (request,) = trial.host.requests("beta")
     assert request.left is not None
-    assert request.left - request.time < 5.0
+    assert request.left - request.time < STALL_S
     verdict = trial.check()
     assert outcomes(verdict.run) == ["timeout"]
     (attempt,) = [one for one in verdict.run.attempts if one.started["model"] == "lab:beta"]
-    assert attempt.seconds >= 1.0
+    # The deadline counts from before the intent is written.
+    assert attempt.seconds >= 0.5
     assert verdict.uncertain == 1
 
 
@@ -172,7 +185,8 @@ def test_a_host_that_is_down_delays_only_the_first_runs_of_a_process(trial: Tria
     assert [result.degraded for result in results] == [True] * (RUNS + 3) + [False] * 2
     reasons = [result.dropped[0]["reason"] for result in results[RUNS : RUNS + 3]]
     assert all("its host is down (" in why and "calls resume in 30 s" in why for why in reasons), reasons
-    assert max(times[RUNS : RUNS + 3]) < min(times[:RUNS])
+    # The fastest of each kind, since any single one can meet a stall of the machine.
+    assert min(times[RUNS : RUNS + 3]) < min(times[:RUNS])
     # A refusal is recorded with its run, and applies when another process resumes it.
     paused, sent = results[RUNS + 1], len(trial.host.requests("beta"))
     assert paused.status == "paused"

@@ -20,9 +20,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pnyx.protocols import names
-from tests.faults.trial import Trial, soon
+from tests.faults.trial import Trial, received, soon
 from tests.support.books import Books, Run
 from tests.support.forked import Process
+from tests.support.waiting import STALL_S
 
 KILLS = int(os.environ.get("PNYX_KILLS", "10"))
 PROTOCOLS = sorted(names())
@@ -219,11 +220,12 @@ def test_a_second_ctrl_c_stops_at_once_and_calls_in_flight_are_charged_on_resume
     with trial.spawned("ask", "Why?") as process:
         soon(lambda: trial.host.requests("beta"))
         process.send_signal(signal.SIGINT)
+        soon(lambda: received(process, signal.SIGINT))
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         started_at = time.monotonic()
         assert trial.ended(process).code == 130
-        assert time.monotonic() - started_at < 5
+        assert time.monotonic() - started_at < STALL_S
     run = trial.check().run
     assert sum(attempt.outcome is None for attempt in run.attempts) == 1
     assert trial.pnyx("resume", run.id).code == 0

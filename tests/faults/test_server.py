@@ -15,14 +15,16 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.faults.trial import Trial, most_memory
+from tests.faults.trial import Trial, most_memory, received
 from tests.support.announced import address_and_key
 from tests.support.forked import Process
 from tests.support.serving import events_of
+from tests.support.waiting import STALL_S
 
 RUNS, CALLS = int(os.environ.get("PNYX_RUNS", "100")), 12
 """`make test-faults` starts 1,000 runs."""
 MOST_MEMORY = 1.5 * 2**30
+LONG_DRAIN = "tests.support.long_drain"
 VOTE = {"question": "Why?", "protocol": "voting"}
 
 
@@ -47,7 +49,7 @@ class Server:
         """Send a signal and return the seconds until the process ended."""
         started_at = time.monotonic()
         self.process.send_signal(number)
-        self.process.wait(30)
+        self.process.wait(120)
         return time.monotonic() - started_at
 
     @property
@@ -57,10 +59,10 @@ class Server:
 
 
 @contextmanager
-def serving(trial: Trial) -> Iterator[Server]:
+def serving(trial: Trial, module: str = "pnyx") -> Iterator[Server]:
     # Its first call loads the host's library, which is slow on a busy machine.
     trial.settle(call_deadline_s=120)
-    with trial.spawned("serve", "--port", "0") as process:
+    with trial.spawned("serve", "--port", "0", module=module) as process:
         yield Server(process, *address_and_key(process.stderr))
 
 
@@ -111,7 +113,7 @@ async def test_a_client_that_leaves_mid_stream_can_reconnect_to_its_run(trial: T
 
 @pytest.mark.parametrize("how", ["stream", "wait", "events"])
 async def test_a_client_that_leaves_cancels_within_a_second_if_requested(trial: Trial, how: str) -> None:
-    trial.host.latency = 30
+    trial.host.latency = 120
     with serving(trial) as server:
         async with server.client() as client:
             body: dict[str, Any] = {**VOTE, "on_disconnect": "cancel"}
@@ -130,7 +132,7 @@ async def test_a_client_that_leaves_cancels_within_a_second_if_requested(trial: 
         left = time.monotonic()
         async with server.client() as client:
             (run,) = [one["run_id"] for one in (await client.get("/v1/runs")).json()]
-            response = await over(client, run, within=5)
+            response = await over(client, run, within=2 * STALL_S)
         assert response["status"] == "cancelled"
     await asyncio.to_thread(trial.check, f"cancelled after {time.monotonic() - left:.1f} s")
 
@@ -145,7 +147,8 @@ async def _watch(watching: Any) -> None:
 async def test_a_server_that_stops_saves_its_runs_within_10_s_and_informs_followers(
     trial: Trial, number: int
 ) -> None:
-    trial.host.latency = 0.6
+    answered = threading.Event()
+    trial.host.on("*", until=answered.is_set)
     with serving(trial) as server:
         async with server.client() as client:
             started = [(await client.post("/v1/runs", json=VOTE)).json()["run_id"] for _ in range(3)]
@@ -159,13 +162,17 @@ async def test_a_server_that_stops_saves_its_runs_within_10_s_and_informs_follow
 
             following = [asyncio.create_task(follow(run)) for run in started]
             await until(lambda: len(trial.host.log) >= 6 and len(followed) == 3)
-            elapsed = await asyncio.to_thread(server.end, number)
+            started_at = time.monotonic()
+            server.process.send_signal(number)
+            await until(lambda: received(server.process, number))
+            answered.set()
+            await asyncio.to_thread(server.process.wait, 120)
+            elapsed = time.monotonic() - started_at
             await asyncio.gather(*following)
-        assert (server.process.returncode, elapsed < 10) == (0, True)
+        assert (server.process.returncode, elapsed < STALL_S) == (0, True)
         assert [event["type"] for event in last] == ["run_finished"] * 3
     paused = [event["result"]["run_id"] for event in last if event["status"] == "paused"]
     assert paused
-    trial.host.latency = 0.0
     for run in paused:
         # In a thread, since the command has its own event loop.
         done = await asyncio.to_thread(resumed, trial, run)
@@ -181,7 +188,7 @@ async def test_a_server_that_stops_waits_for_the_calls_in_flight_of_a_run_that_n
 ) -> None:
     answered = threading.Event()
     trial.host.on("*", until=answered.is_set)
-    with serving(trial) as server:
+    with serving(trial, LONG_DRAIN) as server:
         async with server.client() as client:
             run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
         await until(lambda: len(trial.host.log) == 3)
@@ -189,7 +196,7 @@ async def test_a_server_that_stops_waits_for_the_calls_in_flight_of_a_run_that_n
         await asyncio.sleep(0.5)
         assert server.process.poll() is None, "the server did not wait for its calls"
         answered.set()
-        await asyncio.to_thread(server.process.wait, 10)
+        await asyncio.to_thread(server.process.wait, 60)
     assert server.process.returncode == 0
     assert await asyncio.to_thread(resumed, trial, run) == 0
     verdict = await asyncio.to_thread(trial.check, "stopped without clients, resumed")
@@ -199,13 +206,14 @@ async def test_a_server_that_stops_waits_for_the_calls_in_flight_of_a_run_that_n
 async def test_a_second_ctrl_c_ends_a_server_at_once(trial: Trial) -> None:
     stopped = threading.Event()
     trial.host.on("*", until=stopped.is_set)
-    with serving(trial) as server:
+    with serving(trial, LONG_DRAIN) as server:
         async with server.client() as client:
             await client.post("/v1/runs", json=VOTE)
         await until(lambda: len(trial.host.log) == 3)
         server.process.send_signal(signal.SIGINT)
+        await until(lambda: received(server.process, signal.SIGINT))
         await asyncio.sleep(0.3)
-        assert await asyncio.to_thread(server.end, signal.SIGINT) < 3
+        assert await asyncio.to_thread(server.end, signal.SIGINT) < 60
     stopped.set()
     verdict = await asyncio.to_thread(trial.check, "killed with three calls in flight")
     assert verdict.run.status == "paused"
@@ -252,7 +260,7 @@ async def test_a_killed_server_loses_no_run_and_a_repeated_request_pays_only_for
 
 
 async def _insistent(ask: Any, server: Server) -> list[httpx2.Response]:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(240):
         while True:
             responses: list[httpx2.Response] = await ask(server)
             if all(answer.status_code == 200 for answer in responses):

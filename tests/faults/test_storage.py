@@ -101,16 +101,18 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_sent(
 
 
 @contextmanager
-def locked(path: Path, seconds: float) -> Iterator[None]:
-    """Lock the database from another process for some seconds."""
+def locked(path: Path, seconds: float | None = None) -> Iterator[None]:
+    """Lock the database from another process for some seconds, or until the end of the block."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("BEGIN IMMEDIATE")
-    timer = threading.Timer(seconds, lambda: connection.execute("ROLLBACK"))
-    timer.start()
+    timer = threading.Timer(seconds or 0.0, lambda: connection.execute("ROLLBACK"))
+    if seconds is not None:
+        timer.start()
     try:
         yield
     finally:
-        timer.join()
+        if seconds is not None:
+            timer.join()
         connection.close()
 
 
@@ -129,7 +131,7 @@ def test_a_permanently_locked_database_is_a_typed_error_and_nothing_is_sent(
     assert trial.ask().code == 0
     monkeypatch.setattr(engine, "BUSY_S", 0.5)
     sent = len(trial.host.log)
-    with locked(path_of(trial), 2.0):
+    with locked(path_of(trial)):
         done = trial.ask()
     assert (done.code, len(trial.host.log)) == (1, sent)
     assert f"database {path_of(trial)}: database is locked; another process is using it" in done.err

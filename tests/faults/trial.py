@@ -15,7 +15,7 @@ from tests.support.checker import Verdict, check, exports
 from tests.support.forked import Process
 from tests.support.scripted import ScriptedHost
 
-__all__ = ["KEY", "PRICES", "Trial", "most_memory", "soon"]
+__all__ = ["KEY", "PRICES", "Trial", "most_memory", "received", "soon"]
 
 KEY = "sk-planted-0123456789"
 PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5, 1.0)}
@@ -108,3 +108,13 @@ def soon(true: Callable[[], object], within: float = 120.0) -> None:
     while not true():
         assert time.monotonic() < deadline, "it did not come true in time"
         time.sleep(0.01)
+
+
+def received(process: Process, number: int) -> bool:
+    """Whether no signal of this number waits for the process: a second one is not merged with it."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return True  # it has ended
+    masks = re.findall(r"(?:Sig|Shd)Pnd:\s*(\w+)", status)
+    return not any(int(mask, 16) >> (number - 1) & 1 for mask in masks)

@@ -218,6 +218,36 @@ def test_the_output_limit_is_sent_by_its_other_name(row: Row) -> None:
     assert found.body["max_completion_tokens"] == LIMIT
 
 
+@pytest.mark.parametrize("row", rows("level"))
+def test_a_level_of_thinking_that_is_refused_becomes_the_closest_one_that_the_host_names(row: Row) -> None:
+    now, taken = row.meaning
+    config: dict[str, Any] = {"reasoning_effort": now}
+    if row.dialect == "anthropic":
+        config = {"output_config": {"effort": now}}
+    found = answer(row, **config)
+    assert found.change is not None
+    assert found.body.get("reasoning_effort", found.body.get("output_config", {}).get("effort")) == taken
+    assert leaves(found.body) == leaves(found.before)
+    assert taken in found.change.note
+
+
+def test_a_level_that_is_refused_in_turn_is_left_out() -> None:
+    adjustments, body = Adjustments(), request_body("openai")
+    for levels in ("'medium'", "'low', 'high'"):
+        message = f"Unsupported value for 'reasoning_effort'. Supported values are: {levels}."
+        refused = failure(read_report(400, json.dumps({"error": {"message": message}})))
+        assert adjustments.learn(MODEL, refused, body) is not None
+        adjustments.of(MODEL).apply(body)
+    assert "reasoning_effort" not in body
+
+
+@pytest.mark.parametrize("row", rows("adaptive"))
+def test_a_level_is_sent_to_a_model_that_decides_how_many_tokens_it_thinks(row: Row) -> None:
+    found = answer(row, output_config={})
+    assert found.change is not None
+    assert (found.body["thinking"], found.body["output_config"]) == ({"type": "adaptive"}, {"effort": "low"})
+
+
 @pytest.mark.parametrize("row", rows("system"))
 def test_instructions_are_sent_in_the_first_message_where_there_is_no_system_role(row: Row) -> None:
     found = answer(row)

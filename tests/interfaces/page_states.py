@@ -3,70 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
-import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from playwright.sync_api import Page, Route, expect
 
 from tests.evaluate.logs import log, random_letters
 from tests.interfaces.council_runs import member
+from tests.interfaces.page_texts import FLAW, FORMULAS, OTHER, PROPOSAL, QUESTION, SHORT, WRITTEN_SO_FAR
 from tests.support.browsing import Serve, Tab
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
 
-__all__ = ["QUESTION", "STATES", "Scene", "problems"]
-
-QUESTION = "Should a two-person startup self-host PostgreSQL?"
-PROPOSAL = """**Use a managed database** until someone is paid to operate one.
-
-1. Backups, failover and upgrades are about *{n} hours a month* of work that brings in no customer.
-2. A managed instance costs `$60` to `$120` a month: less than one of those hours.
-3. Keep the way out open: plain PostgreSQL, no extensions of the provider's own, a nightly `pg_dump`.
-
-| | managed | self-hosted |
-|---|--:|--:|
-| per month | $90 | $25 + 4 h |
-| recovery, tested | yes | if you do it |
-
-Final answer: no"""
-FLAW = (
-    "The hours are an average of quiet months. The cost that matters is the **one night** on which a "
-    "disk fills, and that one is not in the table. Say what a restore takes, and who does it while the "
-    "other one sleeps.\n\nFinal answer: no"
-)
-OTHER = """A single small server with continuous archiving gives the same recovery for a third of the price.
-
-- WAL archiving to object storage is an afternoon of work.
-- Restores can be rehearsed by a timer every Sunday.
-
-What is compared is a tested service with an *untested* one: that is not the choice at hand.
-
-Final answer: yes"""
-FORMULAS = r"""The mean of $n$ independent errors is $\bar\varepsilon = \frac1n\sum_{i=1}^n \varepsilon_i$, so
-
-$$\operatorname{Var}(\bar\varepsilon) = \frac{\sigma^2}{n}, \qquad
-P(\text{wrong}) = \sum_{k > n/2} \binom{n}{k} p^k (1-p)^{n-k}.$$
-
-That is cheap: three votes cost $5 instead of $15 for the large model.
-
-```python
-from math import comb
-
-def wrong(n: int, p: float) -> float:  # a majority of n is wrong
-    return sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n // 2 + 1, n + 1))
-```
-
-- [x] independent errors
-- [ ] the same training data"""
-
+__all__ = ["STATES", "Scene", "at_a_glance", "problems"]
 
 SHARES = {"lab:alpha": 0.75, "lab:beta": 0.65, "lab:gamma": 0.6}
-"""Model -> how often it is right in the evaluation that is shown."""
+"""Model -> how often it is right in the evaluations that are shown."""
+EVALUATIONS = ("eval-0000000a", "eval-0000000b")
+WRITTEN = 1_795_251_600
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
     .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" | ")}`)"""
@@ -191,17 +149,36 @@ def runs(scene: Scene) -> None:
 
 
 def live(scene: Scene) -> None:
+    """Both challengers stop in the middle of their replies, so that every picture has the same words."""
     scene.panel()
-    scene.host.on("beta", text=FLAW, drip=(300, 0.6))
-    scene.host.on("gamma", text=OTHER, drip=(400, 0.6))
+    scene.host.on("beta", text=FLAW, drip=(5600, 15), hurry=_once())
+    scene.host.on("gamma", text=OTHER, drip=(6800, 15), hurry=_once())
     scene.ask("consensus")
-    scene.page.locator(".turn.writing").first.wait_for()
-    scene.page.wait_for_timeout(400)
+    for words in WRITTEN_SO_FAR:
+        scene.page.locator(".turn.writing", has_text=words).wait_for()
+
+
+def _once() -> Callable[[], bool]:
+    """True only the first time: the head of a reply and its first piece go out together."""
+    first = iter((True,))
+    return lambda: next(first, False)
 
 
 def consensus(scene: Scene) -> None:
     scene.panel()
     scene.decided("consensus")
+
+
+def at_a_glance(scene: Scene) -> None:
+    """A short debate, as who has the link to it sees it."""
+    first = len(scene.host.requests("alpha")) + 1
+    scene.host.on("alpha", text=lambda request: SHORT["alpha" if request.call == first else "revised"])
+    for model in ("beta", "gamma"):
+        scene.host.on(model, text=SHORT[model])
+    scene.decided("consensus")
+    scene.page.goto(share_link(scene))
+    scene.page.get_by_text("This link shows one run").wait_for()
+    expect(scene.page.locator(".glance")).to_be_visible()
 
 
 def revision(scene: Scene) -> None:
@@ -311,22 +288,38 @@ def calibration(scene: Scene) -> None:
     scene.panel()
     scene.decided("voting")
     scene.page.get_by_role("button", name="Right", exact=True).click()
-    scene.page.get_by_text("Saved: success").wait_for()
+    scene.page.get_by_text("Saved: right").wait_for()
     scene.page.get_by_role("link", name="Calibration").click()
     scene.page.locator(".diagram").first.wait_for()
 
 
+def evaluations(scene: Scene) -> None:
+    """Two that were made up: 40 questions, three models, two protocols; the second with a better council."""
+    for at, council in enumerate((0.75, 0.95)):
+        rng = random.Random(4)
+        letters = {name: random_letters(share, 40, rng) for name, share in SHARES.items()}
+        protocols = {"voting": random_letters(0.8, 40, rng), "council": random_letters(council, 40, rng)}
+        made = log(letters, protocols, started=f"2026-11-2{at}T09:00:00Z", planned=40)
+        folder = scene.server.evaluations / EVALUATIONS[at]
+        folder.mkdir(parents=True, exist_ok=True)
+        replace(made, dataset="/data/capitals.jsonl").write(folder / "log.jsonl")
+        os.utime(folder / "log.jsonl", (WRITTEN + 86_400 * at, WRITTEN + 86_400 * at))
+    scene.page.goto(f"{scene.server.url}/#/evaluation")
+    scene.page.get_by_role("group", name="Stored evaluations").wait_for()
+
+
 def evaluation(scene: Scene) -> None:
-    """A comparison that was made up: 40 questions, three models, two protocols."""
-    rng = random.Random(4)
-    letters = {name: random_letters(share, 40, rng) for name, share in SHARES.items()}
-    voting, council = (random_letters(share, 40, rng) for share in (0.8, 0.85))
-    made = log(letters, {"voting": voting, "council": council}, started="2026-11-26T09:00:00Z")
-    with tempfile.TemporaryDirectory() as folder:
-        made.write(Path(folder) / "comparison.jsonl")
-        scene.page.goto(f"{scene.server.url}/#/evaluation")
-        scene.page.get_by_label("Open a file").set_input_files(Path(folder) / "comparison.jsonl")
-        scene.page.locator(".accuracies").wait_for()
+    evaluations(scene)
+    scene.page.get_by_role("link", name="capitals.jsonl").first.click()
+    scene.page.locator(".accuracies").wait_for()
+
+
+def evaluations_compared(scene: Scene) -> None:
+    evaluations(scene)
+    for name in EVALUATIONS:
+        scene.page.get_by_label(f"mark {name}").check()
+    scene.page.get_by_role("button", name="Compare two").click()
+    scene.page.get_by_role("group", name="Two evaluations by arm").wait_for()
 
 
 def run_labels(scene: Scene) -> None:
@@ -348,6 +341,11 @@ def runs_marked(scene: Scene) -> None:
 def share(scene: Scene) -> str:
     scene.panel()
     scene.decided("voting")
+    return share_link(scene)
+
+
+def share_link(scene: Scene) -> str:
+    """Make a link to the run that is shown, and return its address."""
     scene.page.get_by_role("button", name="Share", exact=True).click()
     scene.page.get_by_role("button", name="Make a link").click()
     link = scene.page.get_by_label("The new link, shown only now")
@@ -387,6 +385,6 @@ STATES: dict[str, Callable[[Scene], object]] = {
         *(live, consensus, revision, council, tie, formulas),
         *(degraded, failed, paused, cancelled, connection_lost, server_gone, missing),
         *(runs_empty, runs, runs_marked, compare, further_question, costs, calibration, model_list),
-        *(share, shared, link_ended, run_labels, evaluation),
+        *(share, shared, link_ended, run_labels, evaluations, evaluation, evaluations_compared),
     )
 }

@@ -87,13 +87,13 @@ class Screen:
         self.master, self.process = master, process
         self.seen = b""
 
-    def wait_for(self, text: str, timeout: float = 30.0) -> None:
+    def wait_for(self, text: str, timeout: float = 90.0) -> None:
         """Read until `text` appears."""
         deadline = time.monotonic() + timeout
         while text.encode() not in self.seen:
             assert self._read(deadline), f"{text!r} did not come; the screen: {self.text}"
 
-    def end(self, timeout: float = 30.0) -> int:
+    def end(self, timeout: float = 90.0) -> int:
         """Read until the process ends, and return its exit code."""
         deadline = time.monotonic() + timeout
         while self._read(deadline):

@@ -55,7 +55,7 @@ def test_everything_that_a_server_writes_is_json_and_no_key_is_in_it(
         while b"web page" not in b"".join(written[-1:]):
             written.append(process.stderr.readline())
         process.send_signal(signal.SIGTERM)
-        written += process.communicate(timeout=30)[1].splitlines()
+        written += process.communicate(timeout=120)[1].splitlines()
     lines = [json.loads(line) for line in written]
     assert all({"time", "level", "event"} <= line.keys() for line in lines)
     assert any("pnyx serve --new-key NAME" in line.get("message", "") for line in lines)

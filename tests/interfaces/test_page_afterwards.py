@@ -97,7 +97,7 @@ def test_feedback_is_one_click_and_can_be_undone(tab: Tab, server: Serve) -> Non
     tab.ask(protocol="voting")
     expect(tab.verdict).to_be_visible()
     page.get_by_role("button", name="Right", exact=True).click()
-    expect(tab.verdict).to_contain_text("Saved: success")
+    expect(tab.verdict).to_contain_text("Saved: right")
     assert server.get("/v1/calibration")["n"] == before + 1
     page.get_by_role("link", name="Calibration").click()
     expect(page.get_by_text("judged answer")).to_be_visible()

@@ -222,7 +222,7 @@ async def test_a_server_deletes_old_runs_if_retention_is_set(tmp_path: Path) -> 
         await asyncio.sleep(0.05)
     assert len(await left(database)) == 12
     settings = StorageSettings(retention="90d", keep=("tagged",))
-    async with retention.retention(stored, settings, notes.append, problems.append), asyncio.timeout(20):
+    async with retention.retention(stored, settings, notes.append, problems.append), asyncio.timeout(60):
         while not notes:  # noqa: ASYNC110 (it happens in another task)
             await asyncio.sleep(0.02)
     assert await left(database) == {"resumed", "alive", "waits", "young", "tagged"}

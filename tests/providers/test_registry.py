@@ -19,6 +19,7 @@ from pnyx.providers.base import Call, Completion, Message, Provider, ensure_open
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
 from tests.support.scripted import ScriptedHost
+from tests.support.waiting import until
 
 CALL = Call("alpha", (Message("user", "hello"),), max_tokens=20)
 KEY = "planted-key-of-the-lab"
@@ -73,8 +74,7 @@ async def test_a_provider_is_opened_once_for_many_calls_at_once() -> None:
         replies = await asyncio.gather(*(providers.get("lab").complete(CALL) for _ in range(5)))
         assert len(replies) == len(host.log) == 5
         await providers.close()
-        await asyncio.sleep(0.05)
-        assert not host.connections
+        await until(lambda: not host.connections)
 
 
 class Slow:

@@ -19,6 +19,7 @@ from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, spec, well_formed
+from tests.support.waiting import STALL_S
 
 
 class Council(Host):
@@ -55,7 +56,7 @@ async def test_a_vote_is_closed_over_a_seat_that_cannot_change_it(
     host = Council()
     node = make(host)
     handle = await node.runner.start(council())
-    result = await asyncio.wait_for(handle.result(), 10)
+    result = await asyncio.wait_for(handle.result(), STALL_S)
     log = await node.log(handle.run_id)
     well_formed(log)
     assert (result.status, result.final_answer, result.dropped) == ("consensus", "4", ())
@@ -85,7 +86,7 @@ async def test_a_closed_branch_sends_nothing_on_resume(
     assert (await handle.result()).status == "paused"
     host = Council()
     resumed = make(host)
-    result = await asyncio.wait_for((await resumed.runner.resume(handle.run_id)).result(), 10)
+    result = await asyncio.wait_for((await resumed.runner.resume(handle.run_id)).result(), STALL_S)
     assert (result.status, result.final_answer) == ("consensus", "4")
     assert host.balloted == []
     assert {seat.model.partition(":")[2] for seat in PANEL} == {"large", "mid", "small"}

@@ -18,6 +18,7 @@ from pnyx.core.tool_calls import ToolResult
 from pnyx.errors import Halted, IllegalPhase, NoQuorum, ScriptError, SeatAbsent, StoreError
 from pnyx.run.drive import Where, drive
 from tests.support.panels import seats
+from tests.support.waiting import STALL_S
 
 PANEL = Panel(seats("a:1", "b:1", "c:1"))
 BRIEF = Brief("Q?", "2026-01-01")
@@ -84,7 +85,7 @@ async def test_a_late_branch_is_closed_once_the_outcome_is_certain(monkeypatch: 
         replies = await panel.all(asks, 2, lambda replies: len(replies) > 1)
         return Decision(answer=", ".join(reply.text for reply in replies))
 
-    done = await asyncio.wait_for(run(script, handler=handler), 5)
+    done = await asyncio.wait_for(run(script, handler=handler), STALL_S)
     assert done.answer == "a:1 one, c:1 two"
     assert handler.closed == [("/0", 1)]
 
@@ -106,7 +107,7 @@ async def test_an_error_while_a_late_branch_is_closed_is_raised(
         return Decision(answer=str(len(await panel.all(asks, 2, lambda replies: len(replies) > 1))))
 
     with pytest.raises(StoreError, match="the disk is gone"):
-        await asyncio.wait_for(run(script, handler=Broken(slow={"late": 60.0})), 5)
+        await asyncio.wait_for(run(script, handler=Broken(slow={"late": 60.0})), STALL_S)
 
 
 async def test_a_late_branch_that_ends_in_time_counts() -> None:
@@ -324,9 +325,9 @@ async def test_an_error_cancels_the_other_branches() -> None:
         await panel.all([ask(A, "slow"), ask(B, "bug")])
         return Decision(answer="")
 
-    handler = Failing(slow={"slow": 5.0})
+    handler = Failing(slow={"slow": 60.0})
     with pytest.raises(ValueError, match="bug"):
-        await asyncio.wait_for(run(script, handler=handler), 1.0)
+        await asyncio.wait_for(run(script, handler=handler), STALL_S)
     assert handler.order == []
 
 

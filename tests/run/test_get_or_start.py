@@ -11,6 +11,7 @@ from pnyx.errors import Running, Taken
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, fixed_reply, spec
+from tests.support.waiting import STALL_S
 
 
 async def test_a_named_run_starts_once_and_is_then_returned(make: Callable[[Host], Node]) -> None:
@@ -123,7 +124,7 @@ async def test_of_two_simultaneous_resumes_one_continues_and_nothing_is_paid_twi
     )
     assert sum(isinstance(one, Running) for one in both) == 1
     (resumed,) = [one for one in both if not isinstance(one, BaseException)]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(STALL_S):
         assert [event async for event in resumed.events()][-1].type == "run_finished"
     assert len(node.host.sent) - sent <= 5
     assert (node.runner.active, (await resumed.result()).status) == (0, "decided")

@@ -18,6 +18,7 @@ from pnyx.store.records import leases
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, die, fixed_reply, spec, well_formed
+from tests.support.waiting import STALL_S
 
 
 def worker_of(node: Node) -> Node:
@@ -58,7 +59,7 @@ async def test_a_worker_that_stops_requeues_its_runs_except_one_that_is_paused(
     with pytest.raises(Running):
         await node.runner.requeue(ids[0])
     await node.runner.pause(ids[0])
-    await asyncio.wait_for(handles[0].wait(), 10)
+    await asyncio.wait_for(handles[0].wait(), 2 * STALL_S)
     await worker.stop()
     rows = [await row_of(node, run_id) for run_id in ids]
     assert [row.status for row in rows] == ["paused", "running"]

@@ -24,6 +24,7 @@ from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node
 from tests.support.sized import SEATS, SizedHost
+from tests.support.waiting import STALL_S
 
 QUESTION = "Our team of six keeps four services in one repository. Should we split them?"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -257,7 +258,7 @@ async def test_a_run_that_waits_for_room_can_be_stopped(make: Callable[[Host], N
         younger.interrupt()
     elif way == "cancel":
         younger.cancel()
-    result = await asyncio.wait_for(younger.result(), 5)
+    result = await asyncio.wait_for(younger.result(), STALL_S)
     reasons = {"interrupt": "interrupted", "cancel": "cancelled", "deadline": "deadline"}
     assert (result.stop_reason, result.usage["calls"]) == (reasons[way], 0)
     older.kill()

@@ -18,7 +18,6 @@ from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
 from pnyx.providers.base import Call, Completion
 from pnyx.run.batch import Batch
 from pnyx.run.handle import RunHandle
-from pnyx.run.leases.lease_keeper import POLL_S
 from pnyx.run.result import exit_code
 from pnyx.store.records import leases
 from pnyx.store.records import runs as store
@@ -26,6 +25,7 @@ from pnyx.tools import Toolbox
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, fixed_reply, spec, well_formed
 from tests.support.stored import as_json
+from tests.support.waiting import STALL_S
 
 
 async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
@@ -41,7 +41,7 @@ async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
     started_at = time.monotonic()
     handle = await node.start(options={"rounds": 1}, call_deadline_s=0.3)
     await handle.result()
-    assert time.monotonic() - started_at < 5
+    assert time.monotonic() - started_at < STALL_S
     failed = [e for e in await node.log(handle.run_id) if isinstance(e, CallFailed)]
     assert [(e.kind, e.final) for e in failed] == [("timeout", True)]
     assert failed[0].charged_usd
@@ -49,11 +49,22 @@ async def test_a_call_ends_at_its_deadline_and_is_charged_as_reserved(
 
 
 async def test_the_runs_deadline_pauses_it(make: Callable[[Host], Node]) -> None:
-    node = make(Host(fixed_reply, pause=0.15))
-    handle = await node.start(deadline_s=0.4)
-    paused = await handle.result()
-    assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "deadline", 4)
+    class Tired(Host):
+        """Replies to three requests, and to no more."""
+
+        async def complete(self, call: Call, on_text: Any = None) -> Any:
+            self.pause = 0.0 if len(self.sent) < 3 else 60.0
+            return await super().complete(call, on_text)
+
+    for seconds in (0.4, 4.0, 24.0):  # on a busy machine none replies within the first
+        node = make(Tired(fixed_reply))
+        handle = await node.start(deadline_s=seconds)
+        paused = await handle.result()
+        assert (paused.status, paused.stop_reason, exit_code(paused)) == ("paused", "deadline", 4)
+        if paused.answer:
+            break
     assert paused.answer
+    node = make(Host(fixed_reply))
     done = await (await node.runner.resume(handle.run_id, deadline_s=60)).result()
     assert done.status == "decided"
 
@@ -66,7 +77,7 @@ async def test_the_runs_deadline_restarts_on_each_resume(
     result, pauses = await handle.result(), 0
     while result.status == "paused":
         pauses += 1
-        assert (result.stop_reason, pauses < 20) == ("deadline", True)
+        assert (result.stop_reason, pauses < 200) == ("deadline", True)
         result = await (await node.runner.resume(handle.run_id)).result()
     assert (result.status, pauses > 0) == ("decided", True)
 
@@ -121,7 +132,7 @@ async def test_the_runs_deadline_holds_while_a_host_is_opened(make: Callable[[Ho
     handle = await node.start(deadline_s=0.2)
     paused = await handle.result()
     assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "deadline", [])
-    assert time.monotonic() - started_at < 5
+    assert time.monotonic() - started_at < STALL_S
     go_on = f"Resume with: pnyx resume {handle.run_id} --deadline SECONDS"
     assert paused.detail["message"] == f"The deadline of the run has passed. {go_on}"
 
@@ -131,7 +142,7 @@ async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable
     handle = await node.start()
     await asyncio.sleep(0.1)
     handle.interrupt()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(STALL_S):
         assert (await handle.result()).stop_reason == "interrupted"
 
 
@@ -139,13 +150,16 @@ async def test_an_interrupt_does_not_wait_for_a_host_to_be_opened(make: Callable
 async def test_a_tool_is_cancelled_when_the_run_stops_and_used_again_on_resume(
     make: Callable[[Host], Node], how: str
 ) -> None:
-    node, tool = make(Curious(fixed_reply)), Looking()
-    handle = await looking(node, tool, deadline_s=0.5 if how == "deadline" else None)
-    async with asyncio.timeout(5):
-        await tool.started.wait()
+    for seconds in (0.5, 4.0, 24.0):  # on a busy machine the tool is not used within the first
+        node, tool = make(Curious(fixed_reply)), Looking()
+        handle = await looking(node, tool, deadline_s=seconds if how == "deadline" else None)
         if how == "interrupted":
+            await tool.started.wait()
             handle.interrupt()
-        paused = await handle.result()
+        async with asyncio.timeout(seconds + STALL_S):
+            paused = await handle.result()
+        if tool.used:
+            break
     assert (paused.status, paused.stop_reason, tool.used) == ("paused", how, ["begun", "cut off"])
     assert not any(isinstance(e, ToolCalled) for e in await node.log(handle.run_id))
     done = await (await node.runner.resume(handle.run_id, deadline_s=60)).result()
@@ -272,14 +286,14 @@ async def test_cancel_ends_a_run_of_this_process_and_settles_its_reservations(
 async def test_cancel_reaches_a_run_of_another_process_within_a_second(
     make: Callable[[Host], Node],
 ) -> None:
-    node = make(Host(fixed_reply, pause=5.0))
+    node = make(Host(fixed_reply, pause=60.0))
     handle = await node.start()
     other = node.another_process(Host(fixed_reply))
     started_at = time.monotonic()
     await other.runner.cancel(handle.run_id)
     result = await handle.result()
     assert result.status == "cancelled"
-    assert time.monotonic() - started_at < 4
+    assert time.monotonic() - started_at < STALL_S
 
 
 async def test_cancel_ends_a_paused_run(make: Callable[[Host], Node]) -> None:
@@ -325,8 +339,9 @@ async def test_a_run_that_could_not_be_written_is_released_and_can_be_resumed(
     with pytest.raises(StoreError, match="full"):
         await handle.result()
     monkeypatch.undo()
-    await asyncio.sleep(3 * POLL_S)
-    assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
+    async with asyncio.timeout(STALL_S):
+        while (await node.database.read(lambda c: store.find(c, handle.run_id))).status != "paused":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
     assert (await (await node.runner.resume(handle.run_id)).result()).status == "decided"
     assert (await other.result()).status == "decided"
 

@@ -229,11 +229,11 @@ async def test_a_backup_is_a_snapshot(database_url: str, tmp_path: Path) -> None
     node = Node(await Database.open(database_url), Host(fixed_reply, pause=0.05))
     handles = [await node.start(options={"rounds": 3}) for _ in range(8)]
     taken = 0
-    while not all(handle._task and handle._task.done() for handle in handles):
+    # A machine that stalls ends all runs during the first backup.
+    while taken < 2 or not all(handle._task and handle._task.done() for handle in handles):
         await backup(node.database, tmp_path / f"{taken}.pnyx")
         taken += 1
     await asyncio.gather(*(handle.result() for handle in handles))
-    assert taken > 1
     for n in range(taken):
         copy = await Database.open(tmp_path / f"{n}.pnyx")
 

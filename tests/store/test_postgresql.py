@@ -101,7 +101,7 @@ async def test_a_server_that_stays_away_raises_an_error(
     try:
         with pytest.raises(StoreError, match="check that the server runs"):
             await database.write(lambda c: ledger.settle(c, ["run:x"], 0, 1))
-        assert 0.5 <= time.monotonic() - began < 3
+        assert 0.5 <= time.monotonic() - began < 25  # AWAY_S of pnyx is 30
         await database.close()
     finally:
         await asyncio.to_thread(postgres.start)

@@ -31,7 +31,7 @@ __all__ = ["CHROMIUM", "Serve", "Tab", "chromium", "serving"]
 
 CHROMIUM = "/usr/bin/chromium"
 # Enough for a busy machine.
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -83,7 +83,7 @@ class Serve:
     def kill(self) -> None:
         """Kill the server, as a power failure would."""
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(30)
+        self.process.wait(120)
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = 
             yield Serve(process, match[1], match[2] or key.strip(), home)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=30)
+            process.communicate(timeout=120)
 
 
 @contextmanager
@@ -147,6 +147,7 @@ class Tab:
             reduced_motion="reduce" if still else "no-preference",
         )
         tab = cls(context.new_page(), context)
+        context.set_default_timeout(90_000)
         tab.page.on("console", tab._on_console)
         tab.page.on("pageerror", lambda error: tab.errors.append(f"error: {error}"))
         context.on("request", tab._on_request)

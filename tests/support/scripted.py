@@ -27,7 +27,8 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +36,20 @@ from pnyx.core.models import Price, Usage
 from tests.support import dialects
 from tests.support.dialects import Answer, ModelRequest
 from tests.support.script import Fault, Request
+from tests.support.waiting import until
 
 __all__ = ["Fault", "RemoteHost", "Request", "ScriptedHost", "spawn"]
 
 
 class ScriptedHost:
-    """See the module. `latency`: seconds before every reply. `listings`: the headers of who asked for models.
+    """See the module. `latency`: seconds before every reply. `replies`: how many are sent until it is None.
 
-    The list of models is scripted as the model "/models": its `status` and `body`.
+    `listings`: the headers of who asked for models; "/models" scripts that reply: its `status` and `body`.
     """
 
     def __init__(self, *, latency: float = 0.0, port: int = 0, models: tuple[str, ...] = ()) -> None:
         self.latency = latency
+        self.replies: int | None = None
         self.port = port
         self.models = models or ("alpha", "beta", "gamma")
         self.log: list[Request] = []
@@ -80,21 +83,13 @@ class ScriptedHost:
     def requests(self, model: str) -> list[Request]:
         return [request for request in self.log if request.model == model]
 
-    async def wait_until_idle(self, within: float = 10.0) -> None:
+    async def wait_until_idle(self, within: float = 60.0) -> None:
         """Wait until no request is open. Fails after `within` seconds."""
-        for _ in range(int(within / 0.01)):
-            if all(request.done for request in self.log):
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"still open: {[request for request in self.log if not request.done]}")
+        await until(lambda: all(request.done for request in self.log), within)
 
     async def wait_for_requests(self, times: int, within: float = 60.0) -> None:
         """Wait until `times` requests have arrived. Fails after `within` seconds."""
-        for _ in range(int(within / 0.01)):
-            if len(self.log) >= times:
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"{len(self.log)} of {times} requests came in")
+        await until(lambda: len(self.log) >= times, within)
 
     def bill(self, prices: Mapping[str, Price]) -> int:
         """Return the cost of all calls at `prices` (by model), in nUSD."""
@@ -130,12 +125,17 @@ class ScriptedHost:
         if parsed is None:
             return None
         self._calls[parsed.model] += 1
-        digest = hashlib.sha256(raw).hexdigest()
-        request = Request(time.time(), parsed.model, path, digest, len(raw), parsed.document)
+        sha256 = hashlib.sha256(raw).hexdigest()
+        request = Request(time.time(), parsed.model, path, sha256, len(raw), parsed.document)
         request.call, request.headers = self._calls[parsed.model], headers
         self.log.append(request)
-        chosen = [fault for fault in self._faults if fault.matches(parsed.model, request.call)]
-        return parsed, request, chosen[-1] if chosen else Fault(parsed.model)
+        fault = [Fault(parsed.model), *(f for f in self._faults if f.matches(parsed.model, request.call))][-1]
+        if self.replies is not None:
+            fault = replace(fault, until=partial(self._answers, len(self.log), fault.until))
+        return parsed, request, fault
+
+    def _answers(self, number: int, more: Callable[[], object] | None) -> bool:
+        return (self.replies is None or number <= self.replies) and (more is None or bool(more()))
 
     def replied(self, request: Request) -> None:
         """Called right before the end of a reply is written; for hosts that note more."""

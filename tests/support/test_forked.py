@@ -70,7 +70,7 @@ def test_a_signal_ends_it_as_it_ends_an_interpreter(number: signal.Signals) -> N
             process.stdin.flush()
             soon(lambda: asleep(process))
             process.send_signal(number)
-            codes.append(process.wait(30))
+            codes.append(process.wait(120))
     assert codes[0] == codes[1] != 0
 
 
@@ -88,7 +88,7 @@ def test_waiting_has_a_limit_and_a_killed_process_is_no_longer_there() -> None:
             process.wait(0.05)
         assert (process.poll(), Path(f"/proc/{process.pid}").exists()) == (None, True)
         process.kill()
-        assert process.wait(30) == -signal.SIGKILL
+        assert process.wait(120) == -signal.SIGKILL
         assert not Path(f"/proc/{process.pid}").exists()
         process.kill()
 

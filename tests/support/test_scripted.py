@@ -12,6 +12,7 @@ import pytest
 
 from pnyx.core.models import Price, Usage
 from tests.support.scripted import RemoteHost, ScriptedHost, spawn
+from tests.support.waiting import STALL_S
 
 ASK = {"model": "alpha", "messages": [{"role": "user", "content": "Where did the assembly meet?"}]}
 PATHS = {
@@ -205,11 +206,12 @@ async def test_a_hang_ends_when_the_client_disconnects_and_the_log_has_the_time(
     began = time.time()
     async with Client(host) as client:
         client.send(ASK)
+        await host.wait_for_requests(1)
         await asyncio.sleep(0.1)
         assert host.log[0].left is None
     await host.wait_until_idle()
     assert host.log[0].left is not None
-    assert 0.1 < host.log[0].left - began < 5
+    assert 0.1 < host.log[0].left - began < STALL_S
     assert host.log[0].usage is None
 
 
@@ -297,7 +299,7 @@ async def test_hundreds_of_concurrent_clients_are_cheap() -> None:
         used = time.process_time()
         began = time.monotonic()
         assert await asyncio.gather(*(one() for _ in range(300))) == [200] * 300
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < STALL_S  # one after another they take 90 s
         assert (time.process_time() - used) / 300 < 0.005
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 700
 

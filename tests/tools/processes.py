@@ -11,8 +11,8 @@ __all__ = ["command_running", "ends", "group_alive"]
 
 
 async def ends(running: Callable[[], bool]) -> bool:
-    """Return whether `running` becomes false within a second."""
-    for _ in range(100):
+    """Return whether `running` becomes false within a minute."""
+    for _ in range(6000):
         if not running():
             return True
         await asyncio.sleep(0.01)

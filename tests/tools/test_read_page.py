@@ -14,6 +14,8 @@ from aiohttp import web
 
 from pnyx.tools import Toolbox, ToolError
 from pnyx.tools.read_page import BYTES, ReadPage
+from tests.support.hosting import stalls
+from tests.support.waiting import STALL_S
 
 ARTICLE = "<h1>Owls</h1>" + "".join(
     f"<p>Owl number {n} sees well at night and turns its head.</p>" for n in range(9)
@@ -145,7 +147,7 @@ async def test_no_private_address_is_ever_connected_to(site: Site, url: str) -> 
     target = url.replace("127.0.0.1/", f"127.0.0.1:{site.port}/")
     await refusal(ReadPage(), target)
     assert not site.requests
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < STALL_S
 
 
 async def test_a_redirect_to_an_allowed_address_is_followed(site: Site) -> None:
@@ -276,7 +278,7 @@ async def test_a_slow_page_times_out(site: Site, headers: bool) -> None:
     began = time.monotonic()
     output = await refusal(site.reader(fetch_s=0.3), f"http://127.0.0.1:{site.port}/")
     assert output == "the page did not load within 0.3 s"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < STALL_S
 
 
 async def test_a_name_that_never_resolves_times_out() -> None:
@@ -322,18 +324,9 @@ async def test_a_hostile_page_ends_in_time_and_the_event_loop_stays_free(
 ) -> None:
     monkeypatch.setattr("pnyx.tools.read_page.EXTRACT_S", 2.0)
     url = site.page("/", html)
-    gaps = []
-
-    async def watch() -> None:
-        while True:
-            at = time.monotonic()
-            await asyncio.sleep(0.01)
-            gaps.append(time.monotonic() - at)
-
-    watcher = asyncio.create_task(watch())
     began = time.monotonic()
-    result = await Toolbox({"read_page": site.reader()}).run("read_page", {"url": url})
-    watcher.cancel()
-    assert time.monotonic() - began < 15
+    async with stalls() as spells:
+        result = await Toolbox({"read_page": site.reader()}).run("read_page", {"url": url})
+    assert time.monotonic() - began < STALL_S
     assert len(result.text) < 20_000
-    assert max(gaps) < 0.25
+    assert max(spells) < 0.25

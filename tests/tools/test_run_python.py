@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 import socket
@@ -18,6 +17,8 @@ from pnyx.config.schema import CodeSettings
 from pnyx.errors import MissingExtra
 from pnyx.tools import ToolError
 from pnyx.tools.run_python import OUTPUT_BYTES, RunPython, open_sandbox
+from tests.support.hosting import stalls
+from tests.support.waiting import STALL_S
 from tests.tools.processes import command_running, ends
 
 BOTH = pytest.mark.parametrize("backend", ["monty", "bubblewrap"])
@@ -63,11 +64,15 @@ async def test_code_with_a_lone_surrogate_still_runs(backend: str) -> None:
 
 @BOTH
 async def test_an_endless_loop_is_stopped_and_its_output_is_kept(backend: str) -> None:
-    began = time.monotonic()
     code = "print('so far')\nwhile True: pass"
-    with pytest.raises(ToolError, match=r"(?s)stopped after 1\.5 s.*so far"):
-        await run(backend, code, seconds=1.5)
-    assert time.monotonic() - began < 8
+    output = ""
+    for seconds in (1.5, 12):  # on a busy machine Python needs more than the first to start
+        with pytest.raises(ToolError, match=f"stopped after {seconds} s") as caught:
+            await run(backend, code, seconds=seconds)
+        output = str(caught.value)
+        if "so far" in output:
+            break
+    assert "so far" in output
 
 
 @BOTH
@@ -75,28 +80,19 @@ async def test_endless_sleep_is_stopped(backend: str) -> None:
     began = time.monotonic()
     with suppress(ToolError):
         assert "limit" in await run(backend, "import time\nwhile True: time.sleep(5)", seconds=1)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < STALL_S
 
 
 @BOTH
 async def test_endless_output_is_cut_and_the_event_loop_stays_free(backend: str) -> None:
-    gaps = []
-
-    async def watch() -> None:
-        while True:
-            at = time.monotonic()
-            await asyncio.sleep(0.01)
-            gaps.append(time.monotonic() - at)
-
-    running = tool(backend, 20)
-    watcher = asyncio.create_task(watch())
+    running = tool(backend, 60)
     began = time.monotonic()
-    output = await running.run({"code": "while True: print('x' * 1000)"})
-    watcher.cancel()
-    assert time.monotonic() - began < 10
+    async with stalls() as spells:
+        output = await running.run({"code": "while True: print('x' * 1000)"})
+    assert time.monotonic() - began < STALL_S
     assert len(output) < OUTPUT_BYTES + 200
     assert output.endswith(f"[stopped here: more than {OUTPUT_BYTES} bytes of output]")
-    assert max(gaps) < 0.25
+    assert max(spells) < 0.25
 
 
 @BOTH
@@ -116,7 +112,7 @@ async def test_memory_beyond_the_limit_is_refused(backend: str, code: str) -> No
     except ToolError as exc:
         output = str(exc)
     assert "MemoryError" in output or "stopped after 3 s" in output
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < STALL_S
 
 
 @BOTH
@@ -177,7 +173,7 @@ try:
     while True:
         if os.fork() == 0:
             os.setsid()
-            time.sleep(60)
+            time.sleep(600)
         n += 1
 except OSError:
     print("at most", n)
@@ -186,7 +182,7 @@ except OSError:
     output = await run("bubblewrap", code)
     assert output.startswith("at most ")
     assert int(output.split()[2]) < 8
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < STALL_S
 
 
 @pytest.mark.parametrize("ending", ["", "\nwhile True: pass"], ids=["parent ends", "parent runs on"])
@@ -197,19 +193,23 @@ import os, sys
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(60)", {marker!r}])
+        os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)", {marker!r}])
     os._exit(0)
 import time
 time.sleep(0.3)
 print("left it"){ending}
 """
-    began = time.monotonic()
-    try:
-        output = await run("bubblewrap", code, seconds=2)
-    except ToolError as exc:
-        output = str(exc)
+    output = ""
+    for seconds in (2, 15):  # on a busy machine Python needs more than the first to start
+        began = time.monotonic()
+        try:
+            output = await run("bubblewrap", code, seconds=seconds)
+        except ToolError as exc:
+            output = str(exc)
+        if "left it" in output:
+            break
     assert "left it" in output
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < STALL_S
     assert await ends(lambda: command_running(marker))
 
 

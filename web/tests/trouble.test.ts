@@ -1,7 +1,7 @@
 /** Words for trouble: no command, no exception, every reason once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorWords, outages, suggestedBudget, withoutCommands } from "../src/server/trouble.ts";
+import { errorWords, hostWords, outages, suggestedBudget, withoutCommands } from "../src/server/trouble.ts";
 
 const MESSAGES: [string, string][] = [
   ["no run 'x'; `pnyx runs` lists them", "no run 'x'."],
@@ -9,6 +9,7 @@ const MESSAGES: [string, string][] = [
   ["the deadline passed. Resume with: pnyx resume abc --deadline SECONDS", "the deadline passed."],
   ["the kinds of lab cannot be used; run pnyx doctor, or name seats in [panel]", "the kinds of lab cannot be used."],
   ["the model is overloaded", "the model is overloaded."],
+  ["No API key is set. Set a key, such as: export OPENAI_API_KEY=YOUR_KEY; or fetch a model: pnyx models pull x", "No API key is set."],
   ["Stop it with: pnyx cancel abc", ""],
   ["", ""],
 ];
@@ -43,4 +44,22 @@ test("a suggested budget is above what is spent and what the next call may cost"
     assert.ok(budget >= (spent ?? 0) + (next ?? 0) && budget >= (cap ?? 0), `${budget}`);
     assert.ok(String(budget).replace(/^0\.0*|\./g, "").length <= 3, String(budget));
   }
+});
+
+const REASONS: [string, string][] = [
+  ["api.x.com: HTTP 401: this key has been revoked.", "api.x.com refuses the key: this key has been revoked (HTTP 401)"],
+  ["127.0.0.1:9: HTTP 503", "127.0.0.1:9 has a fault of its own (HTTP 503)"],
+  ["h: HTTP 418: a\nlong text", "h did not answer: a\nlong text (HTTP 418)"],
+  ["h: HTTP 429: slow down", "h limits how much can be asked: slow down (HTTP 429)"],
+  ["the reply is empty", "the reply is empty"],
+];
+
+test("a status code of a host is explained; other reasons stay as they are", () => {
+  for (const [reason, words] of REASONS) assert.equal(hostWords(reason), words);
+});
+
+test("seats without an answer are in the order of their letters", () => {
+  const dropped = ["Participant B", "Participant A"].map((seat) => ({ seat, model: "m", reason: "h: HTTP 500: x" }));
+  assert.deepEqual(outages(dropped).map(({ reason, seats }) => [reason, seats.map(({ seat }) => seat)]),
+    [["h has a fault of its own: x (HTTP 500).", ["Participant A", "Participant B"]]]);
 });

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 from ..core.regex import regex
+from ..core.thinking import EFFORTS
 from .layers import Key, Layer, Value
 from .panel_settings import RESTRICTED_KEYS
 from .schema import SECTIONS, RunSettings
@@ -37,14 +38,15 @@ def is_restricted(key: Key) -> bool:
 
 def can_need_trust(key: Key) -> bool:
     """Whether there are values of the key that need trust."""
-    return is_restricted(key) or _is_limit(key) or _names_models(key)
+    return is_restricted(key) or _is_limit(key) or _names_models(key) or _is_choice(key)
 
 
 def needs_trust(project: Layer, own: Layer, usual: Usual) -> Layer:
     """Return the keys of a project file that need trust.
 
     Those are all keys of `RESTRICTED` sections, instructions and budgets of panels, models that the user has
-    not named and model files, more seats than in a panel of the user, and limits above the user's own.
+    not named and model files, more seats than in a panel of the user, limits above the user's own, efforts
+    above them, and presets but `quick`.
     own: what the user has set elsewhere. usual: for limits that the user has not set.
     """
     mine = dict(_panels(own))
@@ -64,6 +66,8 @@ def needs_trust(project: Layer, own: Layer, usual: Usual) -> Layer:
         )
 
     def needs(key: Key, value: Any) -> bool:
+        if _is_choice(key):
+            return _is_dearer(key, value, own)
         if _is_limit(key):
             return _is_above(value, own.get(key), _default(key, protocol_of, usual))
         return is_restricted(key) or (key in theirs and is_foreign(key))
@@ -105,6 +109,27 @@ def _is_limit(key: Key) -> bool:
     if section == "panels":
         return rest[1:2] == ["options"]
     return section not in SECTIONS
+
+
+def _is_choice(key: Key) -> bool:
+    """Whether the key is an effort or a preset: a word that stands for numbers that may cost more."""
+    return key[-1] == "reasoning_effort" if key[0] == "run" else _is_of_panel(key, "effort", "preset")
+
+
+def _is_of_panel(key: Key, *names: str) -> bool:
+    return key[0] == "panels" and len(key) == 3 and key[2] in names
+
+
+def _is_dearer(key: Key, value: Any, own: Layer) -> bool:
+    """Whether an effort is above the user's own, or a preset is another one than the user's or `quick`.
+
+    Without an effort of the user, hosts decide, and only `none` is certain to cost no more.
+    """
+    if _is_of_panel(key, "preset"):
+        return value not in ("quick", own[key].value if key in own else None)
+    mine = next((own[one].value for one in (key, ("run", "reasoning_effort")) if one in own), EFFORTS[0])
+    allowed = EFFORTS[: EFFORTS.index(mine) + 1] if mine in EFFORTS else EFFORTS[:1]
+    return value not in allowed
 
 
 def _default(key: Key, protocol_of: Callable[[str], Any], usual: Usual) -> Any:

@@ -288,7 +288,8 @@ class _StoreErrors:
             return
         cause = exc.orig if isinstance(exc, DBAPIError) else exc
         # A server that never answers raises a TimeoutError without a message.
-        reason = str(cause).partition("\n")[0] or type(cause).__name__
+        # SQLite quotes a text that is not UTF-8, which may be anything.
+        reason = str(cause).partition("\n")[0].partition(" with text ")[0] or type(cause).__name__
         hint = next((hint for pattern, hint in _HINTS if pattern in reason.lower()), "")
         error = _WorkError if isinstance(exc, _DATA_ERRORS) or is_refusal(exc) else StoreError
         raise error(f"database {self.name}: {reason}{hint}") from exc
@@ -297,6 +298,7 @@ class _StoreErrors:
 _DATABASE = (SQLAlchemyError, sqlite3.Error, OSError)
 _DATA_ERRORS = (DataError, IntegrityError, sqlite3.DataError, sqlite3.IntegrityError)
 _HINTS = (
+    ("could not decode", "; it is damaged: restore a backup into a new database (pnyx restore)"),
     ("locked", "; another process is using it: wait for it, or stop it"),
     ("disk is full", "; free some space, then resume the run"),
     ("disk i/o", "; the disk failed: check it and its free space, then resume the run"),

@@ -28,7 +28,7 @@ SAMPLE_S = 10.0
 """Seconds between two samples of the gauges."""
 FRESH_S = 1.0
 """Seconds for which a scrape finds the last sample good enough."""
-CLOSE_S = 3.0
+CLOSE_S = 1.0
 """Seconds that a process waits at its end for what is not passed on yet."""
 DRAIN_S = 0.5
 """Seconds that a scrape waits for what was announced before it."""
@@ -145,15 +145,12 @@ class Telemetry:
         return self.prometheus.page(accept)
 
     async def close(self) -> None:
-        """Pass on what waits, for some seconds at most."""
+        """Pass on what waits, for a second at most."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
-        until, done = time.monotonic() + CLOSE_S, True
-        for name, relay in self._relays.items():
-            if name != "log":
-                done &= await asyncio.to_thread(relay.close, max(until - time.monotonic(), 0.0))
-        if not done:
+        relays = [relay for name, relay in self._relays.items() if name != "log"]
+        if not all(await asyncio.gather(*(asyncio.to_thread(relay.close, CLOSE_S) for relay in relays))):
             for give_up in self._give_up:
                 give_up()
 

@@ -30,7 +30,7 @@ FOLDER_BYTES = 32 << 20
 HOST_BYTES = 1 << 30
 """Address space of monty itself, besides the memory that its programs may use."""
 SPARE_S = 5.0
-PROBE_S = 10.0
+PROBE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

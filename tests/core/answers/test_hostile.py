@@ -12,7 +12,11 @@ HOSTILE = [
     "(" * 500, "[" * 300 + "]" * 300, "9^9^9^9^9", "1e999999999", "\\frac{" * 100, "100!!!!!!",
     "1/" * 90 + "1",
     "\\boxed{" * 60 + "1" + "}" * 60, "\\pm " * 60 + "1", "百" * 190, "A, " * 60, "Final answer: " * 100,
-    "{'a':" * 39 + "1" + "}" * 39, "\ud800", "MDCLXVI" * 20, "+1-(" * 40, '{"answer": ' * 90,
+    "{'a':" * 39 + "1" + "}" * 39, "\ud800", "MDCLXVI" * 20,
+    "hundert" * 11, "ba phần " * 9, "分之" * 90, "mille " * 13, ":" * 39, "[a-z]" * 39,
+    "Counter(" * 40, "\\begin{vmatrix}" * 12, "C(1,2)" * 30,
+    "x ≡ 1 (mod " * 18, ", k ∈ Z" * 25,
+    "+1-(" * 40, '{"answer": ' * 90,
 ]  # fmt: skip
 PARTS = [
     "1", "x", "2.5", "(", ")", "\\sqrt{", "}", "^", "/", "±", "=", "<", " and ", ", ", "%", "km", "USA",
@@ -36,3 +40,10 @@ def test_runs_of_signs_and_words_are_compared_symmetrically(one: list[str], two:
     assert pnyx.same_answer(a, b) == pnyx.same_answer(b, a)
     assert pnyx.same_answer(a, a)
     assert not a.strip() or pnyx.same_answer(a, f"  {a} ")
+
+
+def test_a_text_of_a_hundred_thousand_characters_is_compared_as_it_is_written() -> None:
+    for part in ("\\frac{1}", "(", "a, ", "分之", "x ≡ 1 (mod ", "Counter("):
+        text = part * (100_000 // len(part))
+        assert pnyx.same_answer(text, f" {text}")
+        assert not pnyx.same_answer(text, f"{text}1")

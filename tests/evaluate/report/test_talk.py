@@ -6,7 +6,7 @@ import re
 from math import comb
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pnyx.evaluate.report.document import document
@@ -16,12 +16,15 @@ from tests.evaluate.logs import log
 from tests.evaluate.report.test_document import arm
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(
+    answers=st.lists(
         st.tuples(st.sampled_from([True, False, None]), st.sampled_from("+x.!")), min_size=1, max_size=40
     )
 )
-def test_a_debate_is_compared_with_the_vote_before_it(answers: list[tuple[bool | None, str]]) -> None:
+def test_a_debate_is_compared_with_the_vote_before_it(
+    unweighted: None, answers: list[tuple[bool | None, str]]
+) -> None:
     votes = iter([vote for vote, _ in answers])
     made = log(
         {"a": "+" * len(answers)},

@@ -76,7 +76,7 @@ def test_an_interval_that_excludes_zero_is_not_enough_among_many_arms() -> None:
     assert "McNemar's p = 0.031, p = 0.094 after Holm's correction for 3 panel arms" in text
 
 
-def test_chance_rarely_passes_for_a_gain() -> None:
+def test_chance_rarely_passes_for_a_gain(unweighted: None) -> None:
     """If protocols are only as good as the models, one report in twenty or so claims a gain."""
     text = [verdict(random_log(40, seed)) for seed in range(12)]
     assert sum("council beats the best" in one or "moa beats the best" in one for one in text) <= 2

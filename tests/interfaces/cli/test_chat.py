@@ -315,7 +315,7 @@ def test_a_signal_to_a_script_ends_the_debate_and_the_session(
         process.stdin.flush()
         wait_for_calls(lab, 3)
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, b"The proposal.\n")
     assert len(lab.log) == 3
     assert pnyx("resume", run_of(err)).code == 0

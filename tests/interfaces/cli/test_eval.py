@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pnyx.config.paths import data_dir
+from tests.faults.trial import received, soon
 from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.forked import Process, start
 from tests.support.scripted import Request, ScriptedHost
@@ -161,13 +162,13 @@ def test_another_arm_reuses_the_pool(skilled: ScriptedHost) -> None:
 
 
 def test_a_killed_evaluation_continues_and_pays_twice_only_for_calls_in_flight(skilled: ScriptedHost) -> None:
-    skilled.latency = 0.05
+    skilled.replies = 6
     process = begin("sums.jsonl", *ARMS, "--concurrency", "2", "--limit", str(FEW), "-q")
     wait_for(skilled, 6)
     process.kill()
     ended(process)
     assert 6 <= len(skilled.log) < 3 * FEW
-    skilled.latency = 0.0
+    skilled.replies = None
     done = measure_few("--no-self-consistency")
     assert done.code == 0, done.err
     assert len(skilled.log) <= 4 * FEW + 2
@@ -188,10 +189,13 @@ def test_a_budget_stops_the_evaluation_and_a_larger_one_continues_it(skilled: Sc
 
 
 def test_ctrl_c_stops_the_evaluation_and_calls_in_flight_finish(skilled: ScriptedHost) -> None:
-    skilled.latency = 0.1
+    skilled.replies = 9
     process = begin("sums.jsonl", *ARMS, "--concurrency", "2")
     wait_for(skilled, 10)
     process.send_signal(signal.SIGINT)
+    soon(lambda: received(process, signal.SIGINT))
+    time.sleep(0.2)
+    skilled.replies = None
     done = ended(process)
     assert done.code == 130
     assert "interrupted. Run the same command again to continue" in done.err

@@ -271,10 +271,11 @@ def test_a_dry_run_assumes_the_most_expensive_question(skilled: ScriptedHost, tm
 
 
 def test_the_same_evaluation_is_refused_while_it_runs(skilled: ScriptedHost) -> None:
-    skilled.latency = 0.2
+    skilled.replies = 0
     first = begin("sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q")
     wait_for(skilled, 1)
     second = run("sums.jsonl", *ARMS, PLAIN, "--limit", "4", "-q")
+    skilled.replies = None
     assert (ended(first).code, second.code) == (0, 2)
     assert "this evaluation is already running" in second.err
     assert len(skilled.log) == 4 * 4

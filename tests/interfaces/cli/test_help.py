@@ -50,15 +50,16 @@ def test_help_imports_nothing_heavy(args: list[str]) -> None:
     assert done.stdout.endswith("HEAVY []\n")
 
 
-def test_help_takes_at_most_a_tenth_of_a_second_of_processor_time() -> None:
-    def once() -> float:
+def test_help_takes_at_most_a_few_times_the_processor_time_of_an_empty_program() -> None:
+    def once(*program: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "pnyx", "--help"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, *program], check=True, stdout=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    # The minimum of several runs, because other processes add to the rest.
-    assert min(once() for _ in range(8)) <= 0.1
+    # The minimum of several runs, because other processes add to the rest: 0.1 s on a fast machine.
+    empty = min(once("-c", "pass") for _ in range(8))
+    assert min(once("-m", "pnyx", "--help") for _ in range(8)) <= 7 * max(empty, 0.014)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import termios
+import threading
 import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.faults.trial import received, soon
 from tests.interfaces.shell import interpreter, pnyx, screen, spawn
+from tests.support.forked import Process
 from tests.support.scripted import ScriptedHost
 
 
 def wait_for_calls(host: ScriptedHost, count: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while len(host.log) < count:
         assert time.monotonic() < deadline, f"{len(host.log)} of {count} calls came"
         time.sleep(0.02)
+
+
+def interrupt(process: Process, number: int = signal.SIGINT) -> None:
+    """Send a signal, and give the process time to act on it."""
+    process.send_signal(number)
+    soon(lambda: received(process, number))
+    time.sleep(0.2)
 
 
 def run_of(err: bytes) -> str:
@@ -36,12 +48,12 @@ def test_the_first_signal_waits_for_calls_in_flight_and_prints_the_best_answer_a
     lab: ScriptedHost, number: signal.Signals
 ) -> None:
     lab.on("alpha", text="The proposal.")
-    lab.on("beta", delay=0.5)
-    lab.on("gamma", delay=0.5)
+    lab.replies = 1
     with spawn("ask", "Why?") as process:
         wait_for_calls(lab, 3)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        interrupt(process, number)
+        lab.replies = None
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == b"The proposal.\n"
     assert b"waiting for the calls in flight" in err
@@ -57,12 +69,10 @@ def test_the_second_signal_stops_at_once_and_resume_lists_the_lost_calls(lab: Sc
     lab.on("beta", hang=True, call=1)
     with spawn("ask", "Why?") as process:
         wait_for_calls(lab, 3)
+        interrupt(process)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        stopped_at = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
-    assert time.monotonic() - stopped_at < 8
+        _, err = process.communicate(timeout=120)
+    assert b"took longer than" not in err
     assert process.returncode == 130
     done = pnyx("resume", run_of(err))
     assert done.code == 0
@@ -76,7 +86,7 @@ def test_a_signal_during_the_last_call_lets_the_run_finish(lab: ScriptedHost) ->
     with spawn("ask", "-q", "Why?") as process:
         wait_for_calls(lab, 4)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert out
 
@@ -102,11 +112,12 @@ def test_under_nohup_a_closed_terminal_stops_nothing(lab: ScriptedHost) -> None:
 
 
 def test_jsonl_of_an_interrupted_run_ends_with_run_finished(lab: ScriptedHost) -> None:
-    lab.on("alpha", delay=0.5)
+    lab.replies = 0
     with spawn("ask", "--jsonl", "Why?") as process:
         wait_for_calls(lab, 1)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        interrupt(process)
+        lab.replies = None
+        out, _ = process.communicate(timeout=120)
     events = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 130
     assert (events[-1]["type"], events[-1]["status"]) == ("run_finished", "paused")
@@ -136,7 +147,7 @@ def test_a_run_in_another_process_is_shown_as_running_and_can_be_cancelled(lab: 
         busy = pnyx("resume", run["run_id"])
         assert (busy.code, "still running" in busy.err) == (2, True)
         assert pnyx("cancel", run["run_id"]).code == 0
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert b"pnyx: cancelled" in err
     assert pnyx("status", run["run_id"], "--json").json["status"] == "cancelled"
@@ -154,17 +165,18 @@ def test_a_closed_pipe_causes_no_message(run_id: str, args: list[str]) -> None:
     with interpreter(*(arg.replace("RUN", run_id) for arg in args), stdout=writing) as process:
         os.close(writing)
         os.close(reading)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=120)
     assert not re.search(rb"pnyx:|Traceback|Errno|Exception", err), err.decode()
 
 
 def test_a_closed_pipe_of_events_stops_the_run(lab: ScriptedHost) -> None:
-    lab.on("alpha", delay=0.3)
+    lab.replies = 0
     with spawn("ask", "--jsonl", "Why?") as process:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
-        process.wait(30)
+        lab.replies = None
+        process.wait(120)
     assert len(lab.log) < 4
     assert pnyx("runs", "--json").json[0]["status"] == "paused"
 
@@ -172,21 +184,26 @@ def test_a_closed_pipe_of_events_stops_the_run(lab: ScriptedHost) -> None:
 @pytest.mark.parametrize("args", [("protocols",), ("--help",), ("--version",), ("ask", "--help")])
 def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full, interpreter(*args, stdout=full) as process:
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert err == b"pnyx: cannot write the output: No space left on device\n"
 
 
 def test_without_stdout_and_stderr_a_run_can_still_be_resumed(run_id: str) -> None:
     command = '"$0" -m pnyx resume "$1" >&- 2>&-'
-    done = subprocess.run(["sh", "-c", command, sys.executable, run_id], stdin=subprocess.DEVNULL, timeout=30)
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, run_id], stdin=subprocess.DEVNULL, timeout=120
+    )
     assert done.returncode == 0
 
 
 def test_the_live_view_shows_the_seats_and_is_removed_at_the_end(lab: ScriptedHost) -> None:
     lab.on("beta", text="It is \x1b]52;c;aGk=\x07not so, \u202ethough.", drip=(40, 0.02))
+    shown = threading.Event()
+    lab.on("gamma", until=shown.is_set)
     with screen("ask", "Why?") as tty:
         tty.wait_for(" of 1 · challenge · $")
+        shown.set()
         assert tty.end() == 0
     assert "\x1b]52" not in tty.text
     assert "\u202e" not in tty.text
@@ -211,11 +228,12 @@ def test_a_terminal_that_closes_loses_no_call(lab: ScriptedHost) -> None:
 
 
 def test_ctrl_c_at_a_terminal_pauses_the_run(lab: ScriptedHost) -> None:
-    lab.on("alpha", delay=1.0)
+    lab.replies = 0
     with screen("ask", "Why?") as tty:
         tty.wait_for("propose")
         tty.type("\x03")
         tty.wait_for("waiting for the calls in flight")
+        lab.replies = None
         assert tty.end() == 130
     assert "pnyx resume " in tty.text
 
@@ -266,6 +284,24 @@ def test_a_batch_that_cannot_write_waits_for_calls_in_flight_as_long_as_after_a_
     Path("asked.jsonl").write_text('{"question": "a?", "models": ["lab:beta"]}\n"b?"\n')
     began = time.monotonic()
     done = pnyx("batch", "asked.jsonl", "--out", "/dev/full", "-p", "single", "-m", "lab:alpha")
-    assert (done.code, time.monotonic() - began < 10) == (1, True)
+    assert (done.code, time.monotonic() - began < 60) == (1, True)
     statuses = {run["question"]: run["status"] for run in pnyx("runs", "--json").json}
     assert statuses == {"a?": "paused", "b?": "single"}
+
+
+def unread(process: Process) -> int:
+    """Bytes that the process has not yet read from its stdin."""
+    assert process.stdin is not None
+    return int.from_bytes(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def test_a_batch_that_waits_for_a_pipe_can_be_stopped(lab: ScriptedHost) -> None:
+    with spawn("batch", "-", "-p", "single", "-m", "lab:alpha", "-q", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b'"a?"\n')
+        process.stdin.flush()
+        soon(lambda: unread(process) == 0)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 130
+    assert lab.log == []

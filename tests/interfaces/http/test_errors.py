@@ -24,6 +24,7 @@ from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
 from tests.support.stored import as_json
+from tests.support.waiting import until
 
 RESULT: dict[str, Any] = {
     **{"run_id": "x", "status": "decided", "protocol": "voting", "question": "Why?", "answer": "So."},
@@ -59,14 +60,25 @@ async def test_a_late_client_receives_the_text_so_far(server: ServerHandle, lab:
             async for event in events_of(response):
                 if event["type"] == "token" and "said" in event["text"]:
                     break
-        late = asyncio.create_task(follow(client, run))
-        last = asyncio.create_task(follow(client, run, after=3))
-        await asyncio.sleep(0.5)  # until both follow
+        begun = list[int]()
+        late = asyncio.create_task(follow(client, run, begun=begun))
+        last = asyncio.create_task(follow(client, run, after=3, begun=begun))
+        await until(lambda: {0, 3} <= set(begun))
         followed.set()
         events, rest = await late, await last
     assert text_of(events, "/1") == text_of(rest, "/1") == TEXT
     first = next(event for event in events if event["type"] == "token")
     assert first["text"].startswith("It is so, as was")
+
+
+async def test_protocols_and_the_schema_can_be_read(server: ServerHandle) -> None:
+    async with server.client() as client:
+        names = {page["name"] for page in (await client.get("/v1/protocols")).json()}
+        models = {model["id"] for model in (await client.get("/v1/models")).json()["data"]}
+        paths = (await client.get("/openapi.json")).json()["paths"]
+    assert {"consensus", "voting", "council"} <= names
+    assert {"pnyx/consensus", "pnyx/council:quick"} <= models
+    assert "/v1/runs/{run_id}/events" in paths
 
 
 async def test_the_defaults_of_a_request_can_be_read(server: ServerHandle) -> None:
@@ -268,9 +280,17 @@ async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
     assert json.loads(data.removeprefix("data: ")) == error
 
 
-async def follow(client: Any, run: str, after: int = 0) -> list[dict[str, Any]]:
+async def follow(
+    client: Any, run: str, after: int = 0, begun: list[int] | None = None
+) -> list[dict[str, Any]]:
+    """The events of a run after a number, which is added to `begun` with the first of them."""
+    events = []
     async with client.stream("GET", f"/v1/runs/{run}/events?tokens=true&after={after}") as response:
-        return [event async for event in events_of(response)]
+        async for event in events_of(response):
+            events.append(event)
+            if begun is not None:
+                begun.append(after)
+    return events
 
 
 def text_of(events: list[dict[str, Any]], key: str) -> str:

@@ -21,14 +21,19 @@ IMPORTS = (SCHEMATHESIS, "schemathesis.cli.commands.run.executor", "schemathesis
 # Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
 CHATS = "(chat|completions|responses|messages)"
 PARTS = {
-    "coverage of runs": ("coverage", "/v1/runs$"),
-    "coverage of one run": ("coverage", "/v1/runs/"),
-    "coverage of chats": ("coverage", f"^/v1/{CHATS}"),
-    "coverage of the rest": ("coverage", f"^(?!/v1/(runs|{CHATS[1:]})"),
-    "fuzzing of runs": ("fuzzing", "/v1/runs$"),
-    "fuzzing of one run": ("fuzzing", "/v1/runs/"),
-    "fuzzing of the rest": ("fuzzing", "^(?!/v1/runs)"),
-    "sequences": ("stateful", ""),
+    "valid runs": ("coverage", "/v1/runs$", "positive"),
+    "invalid runs": ("coverage", "/v1/runs$", "negative"),
+    "one run": ("coverage", "/v1/runs/", "all"),
+    "chats": ("coverage", "^/v1/(chat|completions)", "all"),
+    "responses": ("coverage", "^/v1/responses", "all"),
+    "messages": ("coverage", "^/v1/messages", "all"),
+    "the rest of v1": ("coverage", f"^/v1/(?!runs|{CHATS[1:]}", "all"),
+    "the rest": ("coverage", "^/(?!v1/)", "all"),
+    "fuzzing of runs": ("fuzzing", "/v1/runs$", "all"),
+    "fuzzing of one run": ("fuzzing", "/v1/runs/", "all"),
+    "fuzzing of chats": ("fuzzing", f"^/v1/{CHATS}", "all"),
+    "fuzzing of the rest": ("fuzzing", f"^(?!/v1/(runs|{CHATS[1:]})", "all"),
+    "sequences": ("stateful", "", "all"),
 }
 
 
@@ -36,7 +41,7 @@ PARTS = {
 async def test_no_request_breaks_the_server_or_its_schema(
     part: str, lab: ScriptedHost, tmp_path: Path
 ) -> None:
-    phase, paths = PARTS[part]
+    phase, paths, mode = PARTS[part]
     lab.on("*", text="Final answer: 42")
     async with open_server() as server:
         command = ["run", f"{server.url}/openapi.json"]
@@ -47,7 +52,7 @@ async def test_no_request_breaks_the_server_or_its_schema(
             CHECKS,
             "--generation-deterministic",
         ]
-        command += ["--max-examples", "5", "--phases", phase, "--no-color"]
+        command += ["--max-examples", "5", "--phases", phase, "--mode", mode, "--no-color"]
         command += ["--include-path-regex", paths] if paths else []
         process = await asyncio.to_thread(
             forked.start, *command, module=SCHEMATHESIS, imports=IMPORTS, folder=tmp_path

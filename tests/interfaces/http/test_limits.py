@@ -171,7 +171,7 @@ async def test_a_key_whose_runs_take_too_much_starts_none_until_some_are_deleted
 
 
 async def test_runs_that_begin_together_take_no_more_than_the_storage_of_their_key(lab: ScriptedHost) -> None:
-    lab.latency = 1.0
+    lab.on("*", hang=True)
     async with open_server(keys={"ada": {"storage_mb": 5}}) as server:
         ada = await server.key("ada")
         large = {**VOTE, "question": "x" * 1_000_000}
@@ -193,9 +193,11 @@ async def test_one_key_that_fills_the_server_delays_another_by_one_run(lab: Scri
             await asyncio.sleep(0.01)
         answer = await ask(server, bob)
         assert answer.status_code == 202
-        # All of ada's runs that were ahead in time are still waiting.
-        assert sum(task.done() for task in crowd) <= 8
         assert {(await task).status_code for task in crowd} == {202}
+        # It began before those of ada's runs that were ahead in time.
+        owners = [one.row.owner for one in await server.service.list_runs(limit=100)]
+        assert (len(owners), owners.count("bob")) == (13, 1)
+        assert owners[::-1].index("bob") <= 8
 
 
 async def test_a_key_that_has_every_run_is_refused_and_the_others_are_not(slow: ScriptedHost) -> None:
@@ -217,5 +219,5 @@ async def test_a_server_that_stops_lets_nobody_wait_for_a_turn(slow: ScriptedHos
         while not server.service._slots.waiting("ada"):  # noqa: ASYNC110 (there is no event for it)
             await asyncio.sleep(0.01)
         server.service.drain(0.0)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert (await waiting).status_code == 503

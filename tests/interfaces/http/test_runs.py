@@ -66,10 +66,11 @@ async def test_a_run_over_http_stores_the_same_rows_as_the_command_line(server: 
 async def test_without_wait_the_state_is_returned_and_the_result_read_later(
     server: ServerHandle, lab: ScriptedHost
 ) -> None:
-    lab.latency = 0.2
+    lab.replies = 0
     async with server.client() as client:
         answer = await client.post("/v1/runs", json=VOTE)
         assert (answer.status_code, answer.json()["status"]) == (202, "running")
+        lab.replies = None
         assert answer.json()["stop_reason"] is None
         where = answer.headers["location"]
 
@@ -113,11 +114,14 @@ async def test_events_are_streamed_and_a_reconnect_misses_none(
 
 
 async def test_tokens_are_streamed_on_request_and_have_no_id(server: ServerHandle, lab: ScriptedHost) -> None:
-    lab.latency = 0.1
+    lab.replies = 0
+    events = []
     async with server.client() as client:
         run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
         async with client.stream("GET", f"/v1/runs/{run}/events", params={"tokens": True}) as response:
-            events = [event async for event in events_of(response)]
+            async for event in events_of(response):
+                events.append(event)
+                lab.replies = None
     tokens = [event for event in events if event["type"] == "token"]
     assert tokens
     assert {event["id"] for event in tokens} == {None}
@@ -185,7 +189,7 @@ async def test_one_idempotency_key_is_one_run_per_owner(server: ServerHandle, la
 
 
 async def test_a_repeated_request_returns_the_run_under_way(server: ServerHandle, lab: ScriptedHost) -> None:
-    lab.latency = 0.5
+    lab.replies = 0
     headers = {"Idempotency-Key": "order 8"}
     async with server.client() as client:
         first = await client.post("/v1/runs", json=VOTE, headers=headers)
@@ -195,6 +199,7 @@ async def test_a_repeated_request_returns_the_run_under_way(server: ServerHandle
         async with client.stream(
             "POST", "/v1/runs", json={**VOTE, "stream": True}, headers=headers
         ) as response:
+            lab.replies = None
             events = [event async for event in events_of(response)]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
@@ -222,9 +227,12 @@ async def test_two_resumes_at_once_pay_once(server: ServerHandle, lab: ScriptedH
         run = (await client.post("/v1/runs", json={**VOTE, "budget_usd": 0.03, "wait": True})).json()[
             "run_id"
         ]
-        lab.latency = 0.1
+        lab.replies = 0
         how = {"budget_usd": 1.0, "wait": True}
-        both = await asyncio.gather(*(client.post(f"/v1/runs/{run}/resume", json=how) for _ in range(2)))
+        resumes = [asyncio.create_task(client.post(f"/v1/runs/{run}/resume", json=how)) for _ in range(2)]
+        await asyncio.wait(resumes, return_when=asyncio.FIRST_COMPLETED)
+        lab.replies = None
+        both = await asyncio.gather(*resumes)
         assert sorted(answer.status_code for answer in both) == [200, 409]
         done = next(answer.json() for answer in both if answer.status_code == 200)
         async with client.stream("GET", f"/v1/runs/{run}/events") as response:
@@ -237,7 +245,7 @@ async def test_a_client_that_stops_reading_counts_as_disconnected(
     server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pnyx.interfaces.http.streaming.SEND_S", 0.2)
-    lab.latency = 30
+    lab.latency = 600
     async with server.client() as client:
         run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
 
@@ -311,10 +319,10 @@ async def test_the_budget_of_a_key_covers_all_its_runs_and_no_others(
 
 
 async def test_cancelling_ends_a_run_at_once(server: ServerHandle, lab: ScriptedHost) -> None:
-    lab.latency = 30
+    lab.latency = 600
     async with server.client() as client:
         run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             answer = await client.post(f"/v1/runs/{run}/cancel")
         assert answer.json()["status"] == "cancelled"
         assert (await client.post(f"/v1/runs/{run}/cancel")).json()["status"] == "cancelled"
@@ -344,7 +352,7 @@ async def test_an_export_equals_that_of_the_command_line(server: ServerHandle) -
 
 
 async def test_a_full_server_refuses_runs_until_one_ends(lab: ScriptedHost) -> None:
-    lab.latency = 0.5
+    lab.replies = 0
     async with open_server(runs=1, wait_s=0) as server, server.client() as client:
         both = await asyncio.gather(*(client.post("/v1/runs", json=VOTE) for _ in range(4)))
         assert sorted(answer.status_code for answer in both) == [202, 429, 429, 429]
@@ -361,7 +369,7 @@ async def test_repeated_requests_do_not_count_towards_the_limit(lab: ScriptedHos
         keys = [{"Idempotency-Key": key} for key in "ab"]
         finished = await client.post("/v1/runs", json={**VOTE, "wait": True}, headers=keys[0])
         run = finished.json()["run_id"]
-        lab.latency = 5
+        lab.replies = 0
         assert (await client.post("/v1/runs", json=VOTE, headers=keys[1])).status_code == 202
         assert (await client.post("/v1/runs", json=VOTE)).status_code == 429
         for repeated in (
@@ -385,13 +393,3 @@ async def test_lone_surrogates_are_returned_unchanged(server: ServerHandle, lab:
         async with client.stream("GET", f"/v1/runs/{answer.json()['run_id']}/events") as response:
             events = [event async for event in events_of(response)]
         assert "\ud83d" in events[-1]["result"]["answer"]
-
-
-async def test_protocols_and_the_schema_can_be_read(server: ServerHandle) -> None:
-    async with server.client() as client:
-        names = {page["name"] for page in (await client.get("/v1/protocols")).json()}
-        models = {model["id"] for model in (await client.get("/v1/models")).json()["data"]}
-        paths = (await client.get("/openapi.json")).json()["paths"]
-    assert {"consensus", "voting", "council"} <= names
-    assert {"pnyx/consensus", "pnyx/council:quick"} <= models
-    assert "/v1/runs/{run_id}/events" in paths

@@ -116,8 +116,9 @@ async def test_a_replaced_key_is_valid_for_as_long_as_was_said(server: ServerHan
 
 
 async def test_a_key_expires(server: ServerHandle) -> None:
-    key = await created("--new-key", "ada", "--expires", "1s")
+    key = await created("--new-key", "ada", "--expires", "1h")
     assert await status(server, key) == 200
+    assert (await run("--change-key", "ada", "--expires", "1s")).code == 0
     await asyncio.sleep(1 + FRESH_S)
     assert await status(server, key) == 401
     assert (await run("--keys")).out.startswith("ada  expired ")
@@ -186,7 +187,7 @@ def test_a_duration_is_a_time_from_now(count: int, unit: str) -> None:
     found = parse_time(f"{count}{unit}", "--expires")
     assert found is not None
     expected = datetime.now(UTC) + timedelta(seconds=count * seconds)
-    assert abs(datetime.fromisoformat(found) - expected) < timedelta(seconds=5)
+    assert abs(datetime.fromisoformat(found) - expected) < timedelta(seconds=30)
     assert len(found) == len(now())
 
 

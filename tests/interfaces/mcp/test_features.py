@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -25,6 +26,7 @@ from pnyx import protocols
 from tests.support.assistants import Elicited, ProgressLog, over_http, over_lines, text_of
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
+from tests.support.waiting import until
 
 VOTE = {"question": "Why?", "protocol": "voting"}
 TEMPLATES = ["pnyx://runs/{run_id}", "pnyx://runs/{run_id}/transcript"]
@@ -96,7 +98,8 @@ async def test_the_list_of_resources_has_pages(lab: ScriptedHost, monkeypatch: p
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 async def test_a_client_is_notified_of_changes_of_a_run(connect: Connect, lab: ScriptedHost) -> None:
-    lab.on("alpha", text="Final answer: 42", delay=0.6)
+    followed = threading.Event()
+    lab.on("alpha", text="Final answer: 42", until=followed.is_set)
     updated: list[str] = []
     async with connect(message_handler=partial(_collect, updated)) as client:
         started = await client.call_tool("ask", {**VOTE, "wait": False})
@@ -105,13 +108,15 @@ async def test_a_client_is_notified_of_changes_of_a_run(connect: Connect, lab: S
             async with client.listen(resource_subscriptions=[uri, "pnyx://runs/none"]) as subscription:
                 assert subscription.honored.resource_subscriptions == [uri]
                 assert not subscription.honored.tools_list_changed
-                async with asyncio.timeout(10):
+                followed.set()
+                async with asyncio.timeout(60):
                     assert (await anext(aiter(subscription))).uri == uri  # type: ignore[union-attr]
             return
         with pytest.raises(MCPError, match="no run"):
             await client.subscribe_resource("pnyx://runs/none")
         await client.subscribe_resource(uri)
-        async with asyncio.timeout(10):
+        followed.set()
+        async with asyncio.timeout(60):
             while not updated:  # noqa: ASYNC110 (it comes by itself)
                 await asyncio.sleep(0.02)
         await client.unsubscribe_resource(uri)
@@ -180,7 +185,8 @@ async def test_progress_counts_replies_towards_a_total(connect: Connect) -> None
         run_id = (await client.call_tool("ask", VOTE, progress_callback=progress)).structured_content[
             "run_id"
         ]
-        await asyncio.sleep(0.2)  # the last messages may still be in transit
+        # The last messages may still be in transit.
+        await until(lambda: progress.steps and progress.steps[-1] == 5)
         assert progress.steps == sorted(set(progress.steps))
         assert progress.run_id == run_id
         assert all(total is not None for total in progress.totals)
@@ -207,9 +213,8 @@ async def test_what_happens_in_a_run_is_logged_at_the_level_that_the_client_want
             await client.set_logging_level("info")
         meta: Any = {"io.modelcontextprotocol/logLevel": "info"} if modern else None
         await client.call_tool("ask", VOTE, meta=meta)
+        await until(lambda: {one.level for one in messages} == {"info", "warning"})
         await asyncio.sleep(0.2)
-        levels = {one.level for one in messages}
-        assert levels == {"info", "warning"}
         (lost,) = (one for one in messages if one.level == "warning")
         assert (lost.logger, "dropped" in lost.data["message"]) == ("pnyx", True)
         assert all("Final answer" not in one.data["message"] for one in messages)  # text of models
@@ -309,7 +314,7 @@ async def test_a_call_that_is_cancelled_takes_its_form_back(lab: ScriptedHost) -
     async def person(context: Any, params: Any) -> Any:
         shown.set()
         try:
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             taken_back.set()
             raise
@@ -317,7 +322,7 @@ async def test_a_call_that_is_cancelled_takes_its_form_back(lab: ScriptedHost) -
     shown, taken_back = asyncio.Event(), asyncio.Event()
     async with over_lines("legacy", elicitation_callback=person) as client:
         asking = asyncio.create_task(client.call_tool("ask", VOTE))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await shown.wait()
             asking.cancel()
             await taken_back.wait()
@@ -329,7 +334,7 @@ async def test_nobody_answers_in_time(lab: ScriptedHost, monkeypatch: pytest.Mon
     monkeypatch.setenv("PNYX_MCP_WAIT_S", "0.3")
 
     async def person(context: Any, params: Any) -> Any:
-        await asyncio.sleep(30)
+        await asyncio.sleep(600)
 
     async with over_lines("legacy", elicitation_callback=person) as client:
         late = await client.call_tool("ask", VOTE)

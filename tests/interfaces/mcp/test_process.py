@@ -46,7 +46,7 @@ def test_the_process_waits_for_its_calls_and_its_run_can_be_resumed(lab: Scripte
         say(process, HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, ASK)
         wait_for_calls(lab, 3)
         # The replies of beta and gamma are in the journal.
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while len([r for r in lab.log if r.completed]) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -64,9 +64,9 @@ def test_the_process_waits_for_its_calls_and_its_run_can_be_resumed(lab: Scripte
         time.sleep(0.3)
         assert process.poll() is None, "it did not wait for the call in flight"
         answered.set()
-        process.wait(20)
+        process.wait(120)
         err = process.stderr.read() if process.stderr is not None else b""
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 60
     assert (process.returncode, err) == (0, b"")
     (run,) = pnyx("runs", "--json").json
     assert (run["status"], run["stop_reason"]) == ("paused", "interrupted")
@@ -100,7 +100,7 @@ def test_a_line_that_is_too_long_is_ignored(lab: ScriptedHost) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         answers = [json.loads(line) for line in process.stdout]
-        assert (process.wait(20), process.stderr.read()) == (0, b"")
+        assert (process.wait(120), process.stderr.read()) == (0, b"")
     assert [answer["id"] for answer in answers if "result" in answer] == [1]
 
 
@@ -108,14 +108,14 @@ def test_invalid_settings_are_reported_at_the_start(lab: ScriptedHost) -> None:
     with open("lab.toml", "a") as settings:
         settings.write("[budget]\nrun_eur = 2.0\n")
     with assistant() as process:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (2, b"")
     assert b"run_eur" in err
 
 
 def test_a_closed_stdin_is_an_error(lab: ScriptedHost) -> None:
     closed = subprocess.run(
-        ["sh", "-c", '"$0" -m pnyx mcp <&-', sys.executable], capture_output=True, timeout=30, check=False
+        ["sh", "-c", '"$0" -m pnyx mcp <&-', sys.executable], capture_output=True, timeout=120, check=False
     )
     assert closed.returncode == 2
     assert b"needs stdin and stdout" in closed.stderr

@@ -195,16 +195,16 @@ async def test_a_cancelled_call_pauses_the_run_which_can_be_resumed(
         progress = ProgressLog()
         asking = asyncio.create_task(client.call_tool("ask", VOTE, progress_callback=progress))
         await lab.wait_for_requests(3)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not progress.messages:  # noqa: ASYNC110 (progress arrives without an event to wait for)
                 await asyncio.sleep(0.01)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        await asyncio.sleep(0.3)  # the cancellation arrives
+        await asyncio.sleep(1.5)  # the cancellation arrives
         answered.set()
         run_id = progress.run_id
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 state = (await client.call_tool("show", {"run_id": run_id})).structured_content
                 if state["status"] != "running":

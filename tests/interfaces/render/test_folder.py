@@ -350,7 +350,7 @@ def test_after_a_closed_pipe_the_folder_says_paused(lab: ScriptedHost) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
-        process.wait(30)
+        process.wait(120)
     assert state()["status"] == "paused"
     assert tree("kept") == exported(state()["run_id"])
 
@@ -362,7 +362,7 @@ def test_after_two_signals_the_folder_says_paused(lab: ScriptedHost) -> None:
         process.send_signal(signal.SIGINT)
         threading.Event().wait(0.3)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert state()["status"] == "paused"
     assert tree("kept") == exported(run_of(err))

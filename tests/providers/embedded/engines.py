@@ -30,7 +30,7 @@ def is_engine(pid: int) -> bool:
     return False
 
 
-def have_ended(pids: set[int], within_s: float = 5) -> bool:
+def have_ended(pids: set[int], within_s: float = 60) -> bool:
     end = time.monotonic() + within_s
     while any(map(is_engine, pids)) and time.monotonic() < end:
         time.sleep(0.05)

@@ -23,6 +23,7 @@ from pnyx.providers.base import Call, Completion, Message, ToolCall, ToolSpec
 from pnyx.providers.embedded.provider import SLOTS, EmbeddedProvider, available_cores, open_embedded
 from tests.providers.embedded.engines import computed, engines, have_ended, ports
 from tests.support.sources import ROOT
+from tests.support.waiting import STALL_S, until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -99,7 +100,12 @@ async def test_text_arrives_in_pieces_while_it_is_generated(provider: EmbeddedPr
         pieces.append(piece)
         times.append(time.perf_counter())
 
-    done = await provider.complete(call(LONG, 40), on_text)
+    for tokens in (40, 400):  # a process that stalls finds all pieces of a short text at once
+        pieces.clear()
+        times.clear()
+        done = await provider.complete(call(LONG, tokens), on_text)
+        if times[-1] - times[0] > 0.05:
+            break
     assert "".join(pieces) == done.text
     assert len(pieces) > 20
     assert times[-1] - times[0] > 0.05
@@ -141,7 +147,7 @@ async def test_a_model_that_repeats_itself_is_stopped(provider: EmbeddedProvider
     assert done.usage
     assert 50 < done.usage.input_tokens < 60
     assert 50 < done.usage.output_tokens < 120
-    free = await asyncio.wait_for(provider.complete(call("Hello.", 1)), 10)
+    free = await asyncio.wait_for(provider.complete(call("Hello.", 1)), STALL_S)
     assert free.usage
 
 
@@ -172,14 +178,15 @@ async def test_a_reply_ends_where_the_window_does(smollm2: Path) -> None:
 @pytest.mark.parametrize("text", [LONG, LONG * 110], ids=["generating", "reading the prompt"])
 async def test_a_cancelled_call_frees_its_slot_within_two_seconds(fresh: EmbeddedProvider, text: str) -> None:
     engine = await started(fresh)
+    idle = computed(engine)
     calls = [asyncio.ensure_future(fresh.complete(call(f"{n} {text}", 4000))) for n in range(SLOTS)]
-    await asyncio.sleep(0.5)
+    await until(lambda: computed(engine) - idle > 0.3)
     assert not any(task.done() for task in calls)
     start, used = time.perf_counter(), computed(engine)
     for task in calls:
         task.cancel()
     ended = await asyncio.gather(*calls, return_exceptions=True)
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < STALL_S
     assert all(isinstance(error, asyncio.CancelledError) for error in ended)
     await fresh.complete(call("Hi", 1))
     # Seconds of its processor time, whatever else the machine is doing.
@@ -189,13 +196,20 @@ async def test_a_cancelled_call_frees_its_slot_within_two_seconds(fresh: Embedde
 async def test_a_call_cancelled_while_it_waits_for_a_slot_is_never_generated(
     provider: EmbeddedProvider,
 ) -> None:
-    running = [asyncio.ensure_future(provider.complete(call(f"{n} {LONG}", 30))) for n in range(2)]
-    await asyncio.sleep(0.1)
-    pieces: list[str] = []
+    writing, pieces = set[int](), list[str]()
+    running = [
+        asyncio.ensure_future(
+            provider.complete(call(f"{n} {LONG}", 3000), lambda _, n=n: writing.add(n))  # type: ignore[misc]
+        )
+        for n in range(SLOTS)
+    ]
+    await until(lambda: len(writing) == SLOTS)
     waiting = asyncio.ensure_future(provider.complete(call(LONG, 30), pieces.append))
     await asyncio.sleep(0.1)
-    waiting.cancel()
-    await asyncio.gather(*running)
+    assert not any(task.done() for task in running)
+    for task in (waiting, *running):
+        task.cancel()
+    await asyncio.gather(waiting, *running, return_exceptions=True)
     await provider.complete(call("Hi", 1))
     assert waiting.cancelled()
     assert not pieces
@@ -221,10 +235,17 @@ async def test_more_calls_than_slots_are_all_answered_and_no_more_than_slots_run
     assert firsts[1] < lasts[0]
 
 
-async def test_loading_and_generating_leave_the_event_loop_free(fresh: EmbeddedProvider) -> None:
-    with stalls() as late:
-        await fresh.complete(call(LONG, 20))
-    assert max(late) < 0.25
+async def test_loading_and_generating_leave_the_event_loop_free(smollm2: Path) -> None:
+    latest = []
+    for _ in range(5):  # a machine can stall in one of them; a loop that is blocked is blocked in all
+        provider = open_embedded(smollm2.parent, context=2048)
+        with stalls() as late:
+            await provider.complete(call(LONG, 20))
+        await provider.close()
+        latest.append(max(late))
+        if latest[-1] < 0.25:
+            break
+    assert min(latest) < 0.25
 
 
 async def test_first_calls_at_once_start_one_engine(fresh: EmbeddedProvider) -> None:

@@ -18,6 +18,7 @@ from pnyx.providers.hosted.failures import one_line, retry_after
 from pnyx.providers.hosted.provider import open_hosted
 from tests.support.hosting import KEY, ask, kinds, open_provider, stalls, ways
 from tests.support.scripted import ScriptedHost
+from tests.support.waiting import STALL_S
 
 QUESTION = (Message("user", "Is 7 prime?"),)
 
@@ -80,7 +81,7 @@ async def test_the_wait_that_a_host_requests_is_passed_on(
 
 def test_a_date_to_come_is_seconds_from_now_and_google_writes_it_in_the_body() -> None:
     then = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
-    assert retry_after({"retry-after": then}) == pytest.approx(90, abs=2)
+    assert 60 < (retry_after({"retry-after": then}) or 0) <= 91
     assert retry_after({}, '{"error": {"details": [{"retryDelay": "14s"}]}}') == 14.0
 
 
@@ -368,7 +369,7 @@ async def test_a_silent_host_times_out_after_the_time_that_is_left(
         began = time.monotonic()
         error = (await ask(provider, stream=stream, timeout_s=0.2)).error
     assert (error.kind, error.billed) == ("timeout", True)
-    assert 0.2 <= time.monotonic() - began < 5
+    assert 0.2 <= time.monotonic() - began < STALL_S
 
 
 @pytest.mark.parametrize(
@@ -381,12 +382,16 @@ async def test_a_cancelled_call_closes_its_connection_at_once(
 ) -> None:
     host.on("alpha", **fault)
     async with open_provider(kind, host) as provider:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await provider.complete(Call("alpha", QUESTION, 100), (lambda _: None) if stream else None)
+        call = Call("alpha", QUESTION, 100)
+        asked = asyncio.create_task(provider.complete(call, (lambda _: None) if stream else None))
+        await host.wait_for_requests(1)
+        await asyncio.sleep(0.1)  # the call reads what comes
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
         cancelled = time.time()
         await host.wait_until_idle()
         (request,) = host.log
         assert request.left is not None
-        assert request.left - cancelled < 5.0
+        assert request.left - cancelled < STALL_S
         assert (await ask(provider, "beta", stream=stream)).completion.text

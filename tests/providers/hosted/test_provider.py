@@ -16,6 +16,7 @@ from pnyx.providers.base import Call, Message, ToolCall, ToolSpec
 from pnyx.providers.hosted.provider import open_hosted
 from tests.support.hosting import KEY, KINDS, ask, kinds, open_provider, ways
 from tests.support.scripted import ScriptedHost
+from tests.support.waiting import until
 
 VOTE = Schema.of(
     "vote",
@@ -218,15 +219,12 @@ async def test_calls_share_one_connection_and_closing_ends_it(host: ScriptedHost
         for stream in (False, True, False, True):
             await ask(provider, stream=stream)
         assert len(host.connections) == 1
-    for _ in range(100):
-        if not host.connections:
-            break
-        await asyncio.sleep(0.01)
-    assert not host.connections
+    await until(lambda: not host.connections)
 
 
 async def test_hundreds_of_calls_at_once_are_all_answered() -> None:
-    with ScriptedHost(latency=0.5) as host:
+    with ScriptedHost() as host:
+        host.on("*", after=300)
         async with open_provider("openai", host) as provider:
             outcomes = await asyncio.gather(*(ask(provider, f"m{i}") for i in range(300)))
             assert len(host.connections) == 300

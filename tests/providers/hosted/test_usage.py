@@ -66,8 +66,18 @@ async def test_deepseek_has_another_name_for_cached_tokens(host: ScriptedHost) -
 @ways
 @pytest.mark.parametrize(
     ("total", "output"),
-    [(532, 500), (832, 800), (332, 300), (300, 300), (0, 300), (None, 300), (-7, 300), (10**18, 300)]
-    + [(odd, 300) for odd in ("532", True, 532.5, float("nan"), [532], {"n": 532})],
+    [
+        (532, 500),
+        (832, 800),
+        (332, 300),
+        (300, 300),
+        ("532", 500),
+        (0, 300),
+        (None, 300),
+        (-7, 300),
+        (10**18, 300),
+    ]
+    + [(odd, 300) for odd in ("532 tokens", True, 532.5, float("nan"), [532], {"n": 532})],
 )
 async def test_tokens_that_only_the_total_counts_are_output_too(
     host: ScriptedHost, stream: bool, total: Any, output: int

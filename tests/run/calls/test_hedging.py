@@ -15,12 +15,17 @@ from pnyx.run.calls.hedging import ENOUGH, SAVED, SHARE, Hedging
 from pnyx.run.calls.limits import Gate, Limits
 from tests.support.panels import Host
 from tests.support.processes import Node, account_of, spec, well_formed
+from tests.support.waiting import STALL_S
 
-SLOW = 30.0
+SLOW = 60.0
+SECOND = -1.0
 
 
 class Slow(Host):
-    """Replies at once, except for some requests: number of a request -> seconds, or an error."""
+    """Replies at once, except for some requests: number of a request -> seconds, or an error.
+
+    SECOND instead of seconds: shortly after the second request.
+    """
 
     def __init__(self, late: dict[int, float | Exception]) -> None:
         super().__init__(lambda call: f"{call.model} says so. Final answer: 4")
@@ -36,24 +41,28 @@ class Slow(Host):
         if isinstance(fault, Exception):
             raise fault
         try:
-            await asyncio.sleep(fault)
+            if fault == SECOND:
+                await self.both.wait()
+            await asyncio.sleep(0.3 if fault == SECOND else fault)
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
         return Completion(f"request {number}. Final answer: 4", Usage(10, 0, 5, 0))
 
 
-async def run_single(make: Callable[[Host], Node], host: Slow, **changes: object) -> tuple[Node, str]:
+async def run_single(
+    make: Callable[[Host], Node], host: Slow, hedge: bool = True, **changes: object
+) -> tuple[Node, str]:
     """A run of `single` on a model whose calls take almost no time."""
     node = make(host)
     for _ in range(120):
         node.runner.resources.hedging.record("h:large", 0.02)
-    limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=True)
+    limits = Limits(call_deadline_s=60.0, max_output_tokens=200, retries=0, hedge=hedge)
     request = replace(
         spec(**changes), protocol="single", options=get("single").resolve_options({}), limits=limits
     )
     handle = await node.runner.start(request)
-    await asyncio.wait_for(handle.result(), 10)
+    await asyncio.wait_for(handle.result(), STALL_S)
     return node, handle.run_id
 
 
@@ -80,7 +89,7 @@ async def test_the_second_request_answers_and_both_are_charged(
 async def test_a_late_first_reply_wins_over_a_failed_second_request(
     make: Callable[[Host], Node],
 ) -> None:
-    host = Slow({0: 0.3, 1: ProviderError("overloaded", "busy")})
+    host = Slow({0: SECOND, 1: ProviderError("overloaded", "busy")})
     node, run_id = await run_single(make, host)
     log = await node.log(run_id)
     assert [e.attempt for e in log if isinstance(e, CallFinished)] == [1]
@@ -94,7 +103,7 @@ async def test_without_budget_for_a_second_request_the_first_is_awaited(
     make: Callable[[Host], Node],
 ) -> None:
     whole = Slow({})
-    node, run_id = await run_single(make, whole)
+    node, run_id = await run_single(make, whole, hedge=False)
     (started,) = [e for e in await node.log(run_id) if isinstance(e, CallStarted)]
     host = Slow({0: 0.3})
     node, run_id = await run_single(make, host, budget_usd=1.5 * (started.reserved_usd or 0))

@@ -17,6 +17,7 @@ from pnyx.run.calls import warm_up
 from pnyx.run.calls.warm_up import WarmUp
 from tests.support.panels import Host
 from tests.support.processes import Node, spec
+from tests.support.waiting import STALL_S
 
 FIRST_DEBATES = """
 import json, re, sys
@@ -74,7 +75,7 @@ class Waiting(Host):
         self.warm = asyncio.Event()
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        await asyncio.wait_for(self.warm.wait(), 10)
+        await asyncio.wait_for(self.warm.wait(), STALL_S)
         return Completion(f"{call.model} says so. Final answer: 4", Usage(10, 0, 5, 0))
 
 
@@ -91,5 +92,5 @@ async def test_a_run_warms_up_while_its_first_call_waits(
     monkeypatch.setattr(warm_up, "read_samples", read_samples)
     request = spec(protocol="voting")
     handle = await make(host).runner.start(request)
-    assert (await asyncio.wait_for(handle.result(), 20)).answer
+    assert (await asyncio.wait_for(handle.result(), 2 * STALL_S)).answer
     assert seen == [request.panel.names]

@@ -30,3 +30,13 @@ export function voteLine(result: Pick<Result, "status" | "final_answer" | "round
 function fields(value: unknown): Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
+
+/** The word of a ballot for people: models are asked for "APPROVE" and "REJECT". */
+export function ballotWord(name: string): string {
+  return /^(?:APPROVE|REJECT|FINALIZE|REVISE)$/.test(name) ? name.toLowerCase() : name;
+}
+
+/** What a seat objects, without the word by which its ballot is counted. */
+export function objection(text: string): string {
+  return text.replace(/^REJECT(?::\s*(.+))?$/s, (_, reason: string | undefined) => reason ?? "Rejects the answer, without a reason.");
+}

@@ -1,7 +1,7 @@
 /** What went wrong, in words for a page: what happened and what to do here, without commands of a terminal. */
 import type { Result } from "./events.ts";
 
-const COMMAND = /(?:^|[\s`(])pnyx [a-z]|\bmake [a-z]+|--[a-z]/;
+const COMMAND = /(?:^|[\s`(])pnyx [a-z]|\bmake [a-z]+|--[a-z]|\bexport [A-Z]/;
 
 /** `message` without the clauses that name a command, and with a full stop. */
 export function withoutCommands(message: string): string {
@@ -29,6 +29,25 @@ function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
+const REFUSALS: Record<string, string> = {
+  400: "refuses the request",
+  401: "refuses the key",
+  402: "wants to be paid first",
+  403: "does not allow this with the key",
+  404: "does not know the model or the address",
+  408: "took too long",
+  413: "says that the text is too long",
+  429: "limits how much can be asked",
+};
+
+/** The reason for which a host did not answer, with what its status code means: "HOST refuses the key: … (HTTP 401)". */
+export function hostWords(reason: string): string {
+  const [, host, code, rest] = /^(\S+): HTTP (\d{3}):? ?(.*)$/s.exec(reason) ?? [];
+  if (!host || !code) return reason;
+  const said = rest ? `: ${rest.replace(/[.\s]+$/, "")}` : "";
+  return `${host} ${REFUSALS[code] ?? (code.startsWith("5") ? "has a fault of its own" : "did not answer")}${said} (HTTP ${code})`;
+}
+
 export interface Outage {
   reason: string;
   seats: { seat: string; model: string }[];
@@ -38,11 +57,12 @@ export interface Outage {
 export function outages(dropped: Result["dropped"]): Outage[] {
   const found = new Map<string, Outage>();
   for (const { seat, model, reason } of dropped) {
-    const words = withoutCommands(reason) || "It could not be asked.";
+    const words = withoutCommands(hostWords(reason)) || "It could not be asked.";
     const outage = found.get(words) ?? { reason: words, seats: [] };
     outage.seats.push({ seat, model });
     found.set(words, outage);
   }
+  for (const { seats } of found.values()) seats.sort((a, b) => a.seat.localeCompare(b.seat, "en", { numeric: true }));
   return [...found.values()];
 }
 

@@ -9,8 +9,9 @@ export function money(usd: number | null): string {
 }
 
 export function seconds(elapsed: number): string {
-  if (elapsed < 60) return `${elapsed.toFixed(1)} s`;
-  return `${Math.floor(elapsed / 60)} min ${Math.floor(elapsed % 60)} s`;
+  if (elapsed < 59.95) return `${elapsed.toFixed(1)} s`;
+  const whole = Math.round(elapsed);
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
 export function quantity(count: number, one: string, many = `${one}s`): string {
@@ -35,6 +36,11 @@ export function ago(time: string, now: number): string {
 /** The date of a time, "3 Dec 2026". */
 export function day(time: string): string {
   return new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+}
+
+/** A price in USD: cents, or as many digits as it needs. */
+export function price(usd: number): string {
+  return Number.isInteger(Number((usd * 100).toFixed(6))) ? `$${usd.toFixed(2)}` : money(usd);
 }
 
 /** The model of "provider:model". */
@@ -65,6 +71,28 @@ const STOPS: Record<string, string> = {
   converged: "the same objections came again",
   max_rounds: "the last round ended",
   judged: "the judge decided",
+  no_judge: "the judge did not answer, so the votes decide",
+  single_vote: "there was one vote, which needs no judge",
+  majority: "a majority endorses one proposal",
+  deadlock: "the votes are the same as before, and no proposal has a majority",
+  consensus: "all seats give the same answer",
+  stuck: "nobody changed their answer",
+  agreement: "enough seats give the same answer",
+  settled: "the other seats can hardly change the answer",
+  all_asked: "all seats were asked",
+  clear_lead: "one answer has a lead that more samples can hardly change",
+  max_samples: "the last sample was drawn",
+  no_short_answer: "the answers are too long to be counted",
+  no_seat_left: "no seat was left to ask",
+  answered: "it was answered",
+  closed: "the last layer was put together",
+  aggregated: "the replies were put together",
+  synthesised: "the parts were put together",
+  no_aggregator: "no seat could put the replies together",
+  no_synthesis: "no seat could put the parts together",
+  no_sources: "the search found nothing to answer from",
+  workers_lost: "the machines that worked on it were lost",
+  unreadable: "the record of this run cannot be read",
   unanimous: "all seats agreed at once",
   no_quorum: "too few seats remained",
   budget: "the budget is spent",

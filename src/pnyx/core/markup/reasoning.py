@@ -16,6 +16,7 @@ from .reasoning_tags import (
     END_TOKENS,
     LONGEST,
     STARTS,
+    WRAPPERS,
     Tag,
     is_unfinished,
     may_have_tags,
@@ -71,6 +72,7 @@ class ReasoningSplitter:
         self._block: list[str] = []
         self._block_name = ""
         self._end_tokens: list[str] = []
+        self._wrapper = ""
         self._has_tags = False
         self._unpaired: set[str] = set()
         self._line = _Line()
@@ -84,7 +86,7 @@ class ReasoningSplitter:
     def result(self) -> Split:
         """The split of all text so far; complete after `end`."""
         answer = "".join(self._answer)
-        if self._end_tokens:
+        if self._end_tokens or self._wrapper:
             answer = answer.rstrip()
         reasoning = filter(None, map(without_end_tokens, (*self._reasoning, "".join(self._block))))
         return Split("\n\n".join(reasoning), answer.lstrip() if self._has_tags else answer, self._start)
@@ -163,8 +165,7 @@ class ReasoningSplitter:
             return False
         if tag := tag_at(text, place):
             return self._read_tag(tag, is_end, out)
-        box = next((one for one in BOXES if text.startswith(one, place)), "")
-        if box and not self._line.is_code:
+        if (box := self._box(text, place)) and not self._line.is_code:
             self._take(place + len(box))
             return True
         if tokens := END_TOKENS.match(text, place):
@@ -173,6 +174,17 @@ class ReasoningSplitter:
             return True
         self._write(self._take(place + 1), out)
         return True
+
+    def _box(self, text: str, place: int) -> str:
+        """The token or tag around the answer that stands at `place`; "" if there is none."""
+        if self._wrapper and text.startswith(self._wrapper, place):
+            return self._wrapper
+        if self._has_tags and not "".join(self._answer).strip():
+            for tag, closing in WRAPPERS.items():
+                if text.startswith(tag, place):
+                    self._wrapper = closing
+                    return tag
+        return next((one for one in BOXES if text.startswith(one, place)), "")
 
     def _read_tag(self, tag: Tag, is_end: bool, out: list[str]) -> bool:
         after = self._text[tag.end : tag.end + LONGEST]

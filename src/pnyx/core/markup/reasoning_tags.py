@@ -14,6 +14,7 @@ __all__ = [
     "END_TOKENS",
     "LONGEST",
     "STARTS",
+    "WRAPPERS",
     "Tag",
     "is_unfinished",
     "may_have_tags",
@@ -72,13 +73,15 @@ END_TOKENS = regex(
 )
 """A sequence of end-of-turn tokens."""
 
-BOXES = ("<|begin_of_box|>", "<|end_of_box|>")
-"""Tokens around the final answer of GLM's models that see: part of no text."""
+BOXES = ("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>")
+"""Tokens around the final answer of GLM's models that see, and of Command A: part of no text."""
+WRAPPERS = {"<answer>": "</answer>", "<response>": "</response>"}
+"""Tags in which models that were trained to think put their answer, behind their thoughts."""
 
 BARE_CHANNELS = regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)")
 """A reply of gpt-oss whose server has taken out the special tokens, and left the names of the channels."""
 
-_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
+_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES, *WRAPPERS, *WRAPPERS.values())
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))

@@ -41,7 +41,10 @@ def in_english(text: str, words: re.Pattern[str]) -> str:
         return text
     written = text.splitlines()
     changed = [_line(line, wanted) for line in written]
-    return text if changed == written else "\n".join(changed)
+    if changed == written:
+        return text
+    ended = len(text.splitlines(keepends=True)[-1]) > len(written[-1])
+    return "\n".join(changed) + "\n" * ended
 
 
 def object_in_english(document: Mapping[str, Any], words: re.Pattern[str]) -> dict[str, Any]:

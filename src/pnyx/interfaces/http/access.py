@@ -239,6 +239,9 @@ def _body_refusal(headers: _Headers, most: int) -> Any:
     lengths = headers.many("content-length")
     if any(not length.isdecimal() for length in lengths) or len(set(lengths)) > 1:
         return refusal(400, "Content-Length is not a number")
+    if lengths and headers.many("transfer-encoding"):
+        # A proxy may go by the other one, and take the end of this request for the next.
+        return refusal(400, "a request has Content-Length or Transfer-Encoding, not both", CLOSE)
     length = int(lengths[0][:20]) if lengths else 0
     if length > most:
         return _too_large(most)

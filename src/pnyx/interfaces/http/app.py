@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -40,7 +41,7 @@ from .metrics import ROUTER as METRICS_PAGE
 from .observed import Observed
 from .page import read_page
 from .runs import ROUTER as RUNS
-from .schemas import Feedback, Health, Labelling, Resume, ShareRun, StartRun
+from .schemas import Health
 from .shares import ROUTER as SHARES
 from .shares import SHARED
 from .state import service_of
@@ -52,9 +53,6 @@ COMPRESSED_BYTES = 4096
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
-BODIES = (StartRun, Resume, Feedback, Labelling, ShareRun)
-FIELDS = tuple({name: None for body in BODIES for name in body.model_fields})
-"""Every field of a request body, to suggest the nearest one for an unknown field."""
 ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     # By reference, because FastAPI would build a validator of each model for each route: a tenth of a second.
@@ -152,11 +150,18 @@ async def _error(request: Request, exc: Exception) -> Response:
     return error_response(exc, service_of(request).redact, f"{request.method} {request.url.path}")
 
 
+def _fields(request: Request) -> Iterable[str]:
+    """The fields of the body of a request's route, to suggest the nearest one for an unknown field."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    body = None if field is None else field.field_info.annotation
+    return body.model_fields if isinstance(body, type) and issubclass(body, BaseModel) else ()
+
+
 async def _invalid(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, RequestValidationError)
     errors = exc.errors()
     if not is_of_api(request.url.path):
-        return refusal(422, explain(errors, FIELDS))
+        return refusal(422, explain(errors, _fields(request)))
     if errors[0]["type"] == "json_invalid":
         return refusal(400, explain(errors))
     if not (param := param_of(errors[0])):

@@ -55,7 +55,8 @@ def quantity(count: float, one: str, many: str = "") -> str:
 
 
 def seconds(elapsed: float) -> str:
-    return f"{elapsed:.1f} s" if elapsed < 60 else f"{int(elapsed // 60)} min {int(elapsed % 60)} s"
+    minutes, rest = divmod(round(elapsed), 60)
+    return f"{elapsed:.1f} s" if elapsed < 59.95 else f"{minutes} min {rest} s"
 
 
 def seat_name(seat: str | None, model: str) -> str:

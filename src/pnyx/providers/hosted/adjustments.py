@@ -14,6 +14,7 @@ from typing import Any
 from ...core.lru import LRU
 from . import bodies
 from .failures import HostError
+from .levels import other_level, set_adaptive, set_levels, wants_adaptive
 from .output_limits import MARGIN_TOKENS, USEFUL_TOKENS, is_about_limit, lower_limit, read_room
 from .refusals import (
     RENAMED,
@@ -40,8 +41,9 @@ class Learned:
     dropped: names of parameters. renamed: old name -> new. max_tokens: its most output tokens. window: its
     most tokens of prompt and output, counted as `tokens_per_byte` of a request. total: tokens that the host
     last counted, prompt and output together. streams: whether it replies as a stream. None: unknown.
-    plain_schema: describe schemas in the prompt. no_system: it has no system role. reasons: it has written
-    thoughts. notes: what to tell the user with the next reply.
+    levels: a parameter and a level of thinking -> the level that it takes instead. adaptive: it decides how
+    many tokens it thinks. plain_schema: describe schemas in the prompt. no_system: it has no system role.
+    reasons: it has written thoughts. notes: what to tell the user with the next reply.
     """
 
     dropped: set[str] = field(default_factory=set)
@@ -51,6 +53,8 @@ class Learned:
     tokens_per_byte: float = 0.0
     total: int = 0
     streams: bool | None = None
+    levels: dict[tuple[str, str], str] = field(default_factory=dict)
+    adaptive: bool = False
     plain_schema: bool = False
     no_system: bool = False
     reasons: bool = False
@@ -63,6 +67,9 @@ class Learned:
 
     def apply(self, body: dict[str, Any]) -> None:
         """Change the body of a request accordingly."""
+        if self.adaptive:
+            set_adaptive(body)
+        set_levels(body, self.levels)
         bodies.drop(body, self.dropped)
         for holder in bodies.holders(body):
             for name in self.renamed.keys() & holder.keys():
@@ -132,7 +139,18 @@ class Adjustments:
             change = Change("" if learned.streams is not None else note)
             learned.streams = not body.get("stream")
             return change
-        return _drop(learned, refused_names(found, body, model))
+        names = refused_names(found, body, model)
+        if set(names) <= {"thinking"} and wants_adaptive(found, body):
+            change = Change("" if learned.adaptive else "takes a level of thinking and no number of tokens")
+            learned.adaptive = True
+            return change
+        level = other_level(found.message, names, body)
+        if level is not None and level.refused not in learned.levels.values():
+            note = f"takes {level.taken} instead of {level.refused} as {level.name}"
+            known = learned.levels.get((level.name, level.refused))
+            learned.levels[level.name, level.refused] = level.taken
+            return Change("" if known == level.taken else note)
+        return _drop(learned, names)
 
 
 def _lower_limit(

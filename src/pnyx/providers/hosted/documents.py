@@ -23,7 +23,8 @@ DONE = object()
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
 _BLANK = b"\r\n\t "
 _DONE = (b"[DONE]", b"[done]", b"DONE")
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(strict=False)
+"""Reads text with control characters that its host has not escaped."""
 _SPACE = re.compile(r"\s*")
 _FIELDS = (b"data", b"event", b"id", b"retry", b"error", b"")
 """Fields of server-sent events; the empty one is a comment, and "error" one of older llama.cpp servers."""
@@ -78,7 +79,7 @@ class Documents:
             message = f"the stream ended inside its first event: {quote(body)}"
             raise ProviderError("truncated", message, billed=True)
         try:
-            document = json.loads(body)
+            document = _decoded(body)
         except RecursionError as exc:
             raise ProviderError("malformed", "the reply is nested too deep", billed=True) from exc
         except ValueError:
@@ -183,11 +184,18 @@ def _parse(data: bytes) -> tuple[bool, Any]:
     if text.strip(b'"') in _DONE:
         return True, DONE
     try:
-        return True, json.loads(text)
+        return True, _decoded(text)
     except RecursionError as exc:
         raise ProviderError("malformed", "an event is nested too deep", billed=True) from exc
     except ValueError:
         return False, None
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return json.loads(text, strict=False)
 
 
 def _several(body: bytes) -> Iterator[Any]:

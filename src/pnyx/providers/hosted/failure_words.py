@@ -13,8 +13,10 @@ from ...core.regex import regex
 __all__ = [
     "ALLOWANCE",
     "BAD_KEY",
+    "CRASHED",
     "FAILED_GENERATION",
     "FILTERED",
+    "MINIMAX",
     "NO_MODEL",
     "NO_PLACE",
     "QUOTA",
@@ -63,6 +65,15 @@ CODES: dict[int, str] = {
 _STATUSES = {name: status for status, names in CODES.items() for name in names.split()}
 
 
+MINIMAX: dict[str, int] = {
+    **dict.fromkeys(("1000", "1013", "1024", "1033"), 500),
+    **dict.fromkeys(("1002", "1039", "1041", "2045"), 429),
+    **dict.fromkeys(("1004", "2049"), 401),
+    **{"1001": 408, "1008": 402, "2013": 400, "2056": 402},
+}
+"""The HTTP status that a number in MiniMax's `base_resp` stands for."""
+
+
 def status_of_code(code: str) -> int:
     """The status that a host's code stands for, 0 if unknown. The name of a package before it is ignored."""
     for part in (code, code.rpartition(".")[2]):
@@ -93,6 +104,7 @@ SPENT = regex(
     r")?credits|used all available|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
     r"|usage limits?\. |regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted"
     r"|upgrade)|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
+    r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due"
     r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
     r"|billing to be enabled|balance is not enough|余额|额度不足|欠费|充值|余量|日流控",
     re.IGNORECASE,
@@ -103,6 +115,7 @@ TOO_LONG = regex(
     # What there is too much of
     r"context.?(?:length|window|size|limit)|maximum context|context overflow"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
+    r"|max(?:imum)? input char"
     r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\)| tokens?| length| token "
     r"length)? ?(?:is|are|was)? ?(?:still )?(?:too (?:long|large|big)|超长|过长)"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|tokens exceeded|input token count"
@@ -175,10 +188,17 @@ BAD_KEY = regex(
     r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:x-)?(?:api|auth|access|subscription|security)[ -]?"
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
     r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|authentication error"
-    r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌",
+    r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌"
+    r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
+    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
+
+CRASHED = regex(
+    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded", re.IGNORECASE
+)
+"""A local server whose model stopped, and which loads it again; LM Studio reports it with status 400."""
 
 NO_MODEL = regex(
     r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|has been decommissioned|is not available"

@@ -16,6 +16,7 @@ from ...errors import ProviderError
 from .failure_words import (
     ALLOWANCE,
     BAD_KEY,
+    CRASHED,
     FAILED_GENERATION,
     FILTERED,
     NO_MODEL,
@@ -45,6 +46,7 @@ __all__ = [
 
 MAX_CHARS = 300
 QUOTE_CHARS = 200
+PROXY = "set HTTPS_PROXY or HTTP_PROXY to http://USER:PASSWORD@HOST:PORT"
 MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 TEMPORARY_STATUSES = (408, 409, 423, 424, 425, 498, 499)
@@ -62,6 +64,8 @@ class HostError(ProviderError):
         shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", words)))
         if kind == "not_found" and not _OF_A_MODEL.search(report.words):
             shown = f"{shown.removesuffix('.')}: check base_url"
+        elif report.is_page and kind in ("auth", "refused"):
+            shown = f"{shown} (a web page and no API: check base_url and the network)"
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
         self.report = report
         self.about_request = about_request
@@ -75,6 +79,8 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
     if 300 <= found.status < 400 and (target := (headers or {}).get("location")):
         # A request with a key goes nowhere else than to the configured host.
         found = replace(found, message=f"it redirects to {target}: check base_url")
+    if found.status == 407:
+        found = replace(found, message=f"the proxy asks for a user and a password: {PROXY}", is_page=False)
     final = _final_kind(found)
     kind = final or _kind(found)
     wait = None
@@ -110,7 +116,7 @@ def _final_kind(found: Report) -> str:
 
 def _kind(found: Report) -> str:
     status, named, words = found.status or found.named_status, found.named_status, found.words
-    unsure = status in (0, 400, 422, 500)
+    unsure = status in (0, 400, 422, 424, 500)
     if unsure and named == 429 and not TOO_LARGE.search(words):
         return "rate_limited"
     if status == 413 or (unsure and (named == 413 or TOO_LONG.search(words) or _is_long_text(found))):
@@ -130,7 +136,7 @@ def _kind(found: Report) -> str:
         return "rate_limited"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
-    if status == 400 and named >= 500 and TEMPORARY.search(words):
+    if status == 400 and ((named >= 500 and TEMPORARY.search(words)) or CRASHED.search(words)):
         return "overloaded"
     if status == 0:
         return (

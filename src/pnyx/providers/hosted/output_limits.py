@@ -83,9 +83,20 @@ def read_room(message: str, now: int) -> Room | None:
     for match in filter(None, (pattern.search(message) for pattern in _TOTALS)):
         total = _number(match["total"])
         return Room(_number(match["window"]), total - now, total) if total > now else None
-    return None
+    return _room_beside(message, now)
 
 
+def _room_beside(message: str, now: int) -> Room | None:
+    """The same, of other words with the numbers of the prompt and the window beside `now`, and no more."""
+    numbers = list(dict.fromkeys(_number(found[0]) for found in _NUMBER.finditer(message)))
+    others = sorted(number for number in numbers if number != now and number - now not in numbers)
+    if now not in numbers or len(others) != 2 or not (_LIMIT.search(message) and _INPUT.search(message)):
+        return None
+    prompt, window = others
+    return Room(window, prompt) if window < prompt + now else None
+
+
+_INPUT = regex(r"\b(?:input|prompt|messages)\b", re.IGNORECASE)
 _LIMIT = regex(
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
     r"|(?:output|completion) tokens",
@@ -94,7 +105,7 @@ _LIMIT = regex(
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
     r"|upper bound|over the limit|should be in"
-    r"|larger|above|up to|between|is limited|> ?\d|范围|过大|超过",
+    r"|larger|above|up to|between|is limited|> ?\d|范围|过大|超过|不能大于|小于|最大",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
@@ -129,7 +140,8 @@ def lower_limit(message: str, now: int) -> int | None:
     return max(allowed) if allowed else now // 2
 
 
-_NUMBER = regex(r"(?<!\w)(?<!(?<!\.)\.)(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12})(?![\w]|\.\d)")
+_NUMBER = regex(r"(?<![A-Za-z0-9_])(?<!(?<!\.)\.)(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12})(?![A-Za-z0-9_]|\.\d)")
+"""A number that is no part of a name. Chinese has no spaces around it."""
 
 
 def _bounds(message: str) -> Iterator[int]:

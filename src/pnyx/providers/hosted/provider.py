@@ -29,7 +29,8 @@ from .dialects import DIALECTS, Dialect
 from .failures import HostError, one_line, unreadable
 from .plain import PlainWriter
 from .replies.forms import Reply
-from .replies.reply import Reader
+from .replies.reply import Reader, ToolCallParts
+from .replies.written_calls import text_without, written_calls
 from .thinking_switches import set_thinking
 
 if TYPE_CHECKING:
@@ -155,7 +156,8 @@ class HostedProvider:
             raise unreadable("the reply is not JSON", words.encode())
         if not reader.any or (response.streamed and not reader.is_complete):
             last = "".join(reader.text)[-LAST_CHARS:] or response.start
-            message = "the stream ended before the reply did" + (f", after: {last}" if last else "")
+            what = "the stream ended before the reply did" if response.size else "the reply is empty"
+            message = what + (f", after: {last}" if last else "")
             raise ProviderError("truncated", message, billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:
@@ -164,11 +166,16 @@ class HostedProvider:
             searches = meter.searches(reader.usage)
             if searches is None and self._dialect.searches == "shown":
                 searches = reader.searches
+        text, calls = reader.answer(), reader.tool_calls()
+        written = [] if calls or not call.tools else written_calls(text, {tool.name for tool in call.tools})
+        if written:
+            calls = tuple(ToolCallParts(name=one.name, value=one.arguments).call() for one in written)
+            text = text_without(text, written)
         return Completion(
-            text=reader.answer(),
+            text=text,
             usage=meter.usage(reader.usage),
-            finish_reason=reader.finish_reason(),
-            tool_calls=reader.tool_calls(),
+            finish_reason="tool" if written else reader.finish_reason(),
+            tool_calls=calls,
             model=reader.model,
             searches=searches,
             sources=tuple(reader.sources) if call.searches else (),

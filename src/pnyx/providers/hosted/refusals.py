@@ -41,13 +41,14 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 _REFUSED = regex(
     r"un(?:supported|known|recogni[sz]ed|expected|available)|not (?:\w+ )?(?:supported?|permitted|allowed"
     r"|available|enabled|accept(?:ed)?|valid|compatible|recogni[sz]ed|implemented|a valid|be )"
-    r"|n't (?:\w+ )?(?:support|accept|allow)|invalid|extra (?:inputs?|fields?)|extra_forbidden|extraneous"
+    r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)|(?:may|can)(?:not| not) "
+    r"(?:be |use |set |change |specify )|invalid|extra (?:inputs?|fields?)|extra_forbidden|extraneous"
     r"|deprecated|no longer|cannot (?:be|use|specify)|\bmust (?:be|not|contain)|should be|may only"
     r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
     r"|input should|above maximum"
     r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found|only .{0,30}supported"
-    r"|requires --|no endpoints found that|不支持|无效|非法|有误",
+    r"|requires --|no endpoints found that|不支持|无效|非法|不合法|有误|仅支持",
     re.IGNORECASE,
 )
 _NOT_OFFERED = regex(
@@ -167,7 +168,7 @@ def _by_path(param: str, names: list[str]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    return name.replace("_", "").lower()
+    return name.replace("_", "").replace(".", "").lower()
 
 
 def _is_elsewhere(param: str, text: str) -> bool:
@@ -288,7 +289,8 @@ _SYSTEM = regex(
     r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
     r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
     r"|developer instruction|(?<!optional system message, )conversation roles must alternate"
-    r"|only user and assistant roles"
+    r"|only user and assistant roles|first message\b[^.]{0,20}\brole\b[^.]{0,20}must be user"
+    r"|messages\[0\]\W{1,3}role must be user|role:? ['\"`]?system['\"`]? (?:is )?not"
     r"|(?:unsupported|unexpected|invalid) role:? ['\"`\\]*(?:system|developer)"
     r"|unknown variant `(?:system|developer)`|不支持 ?['\"`]?(?:system|系统)",
     re.IGNORECASE,

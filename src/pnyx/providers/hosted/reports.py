@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.regex import regex
-from .failure_words import status_of_code
+from .failure_words import MINIMAX, status_of_code
 
 __all__ = ["Report", "page_title", "read_report", "report"]
 
@@ -73,7 +73,8 @@ def report(document: Any) -> Report | None:
         return _report(found, found)
     base = document.get("base_resp")  # of MiniMax
     if isinstance(base, Mapping) and base.get("status_code"):
-        return Report(0, str(base.get("status_msg") or base), str(base["status_code"]))
+        code = str(base["status_code"])
+        return Report(MINIMAX.get(code, 0), str(base.get("status_msg") or base), code)
     for name in _FAILURES:
         if found := document.get(name):
             return _report(found, document)
@@ -107,6 +108,8 @@ def read_report(status: int, body: str) -> Report:
     if not isinstance(document, Mapping):
         return Report(status, str(document))
     found = _report(document.get("error") or document, document)
+    if status == 424:  # of Bedrock, with the status of the host behind it
+        status = _status(document.get("originalStatusCode")) or status
     return Report(status, found.message, found.code, found.param, found.items, found.details)
 
 
@@ -145,16 +148,26 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
         return _wrapped(inner, found, code, depth)
     text = message if isinstance(message, str) else json.dumps(message or dict(found), default=str)
-    # A gateway quotes the host behind it here.
-    metadata = found.get("metadata")
-    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    if isinstance(raw, str | Mapping) and raw and str(raw) not in text:
+    raw = _quoted(found)
+    if raw and str(raw) not in text:
         inner = _inner(raw)
-        behind = _report(inner, inner, depth + 1) if inner is not None and depth < MAX_DEPTH else None
+        inner = inner and (inner.get("error") or inner)
+        behind = (
+            _report(inner, inner, depth + 1) if isinstance(inner, Mapping) and depth < MAX_DEPTH else None
+        )
         code = f"{code} {behind.code}" if behind else code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
     return Report(status, text, code, _path(found.get("param")), details=details)
+
+
+def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
+    """What a gateway quotes of the host behind it: in a field of its own, or as JSON in any other one."""
+    metadata = found.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    if isinstance(raw, str | Mapping):
+        return raw
+    return next((value for value in found.values() if isinstance(value, str) and _inner(value)), None)
 
 
 def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, depth: int) -> Report:

@@ -15,6 +15,10 @@ MAX_OUTPUT = 1_000_000
 """Tokens that one reply may have: a larger total is ignored."""
 
 
+MAX_DIGITS = 12
+"""Of a count that is written as text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Meter:
     """One dialect's report of usage.
@@ -99,6 +103,8 @@ def _google(report: Mapping[str, Any]) -> tuple[int, ...]:
     sent = _count(report["promptTokenCount"]) + _optional(report, "toolUsePromptTokenCount")
     thoughts = _optional(report, "thoughtsTokenCount")
     output = _optional(report, "candidatesTokenCount") + thoughts
+    if output == thoughts:  # left out, as if it were zero
+        output = max(output, min(_optional(report, "totalTokenCount") - sent, MAX_OUTPUT))
     return sent, _optional(report, "cachedContentTokenCount"), output, thoughts
 
 
@@ -124,6 +130,8 @@ def _optional(report: Mapping[str, Any], *path: str) -> int:
 
 
 def _count(number: Any) -> int:
+    if isinstance(number, str) and number.isascii() and number.isdecimal() and len(number) < MAX_DIGITS:
+        number = int(number)  # as protocol buffers write whole numbers of 64 bits
     if isinstance(number, bool) or not isinstance(number, int | float) or number % 1:
         raise ValueError(number)
     return int(number)

@@ -24,6 +24,7 @@ from .packing import (
     Piece,
     compress,
     cut,
+    damaged,
     decompress,
     dump,
     from_column,
@@ -174,6 +175,9 @@ def unpack_columns(connection: Connection, columns: Iterable[tuple[str | None, s
     A column that is not packed is returned as it is. Raises `Unreadable` if one cannot be read.
     """
     pairs = list(columns)
+    for value, what in pairs:
+        if isinstance(value, bytes):
+            raise damaged(what)
     packed = [n for n, (text, _) in enumerate(pairs) if text is not None and text.startswith(PACKED)]
     stored = [(from_column(pairs[n][0] or "", pairs[n][1]), pairs[n][1]) for n in packed]
     out: list[Any] = [text for text, _ in pairs]
@@ -283,6 +287,8 @@ def _texts(connection: Connection, wanted: Iterable[Parts]) -> dict[int, str]:
         found = _fetch(connection, missing)
         nested: set[int] = set()
         for id, content in found.items():
+            if not isinstance(content, bytes):
+                raise damaged("a text")
             if content.startswith(LIST):
                 groups[id] = Parts(json.loads(decompress(content[len(LIST) :], "a text")))
                 nested |= {part for part in groups[id].parts if isinstance(part, int)}

@@ -31,6 +31,7 @@ __all__ = [
     "Piece",
     "compress",
     "cut",
+    "damaged",
     "decompress",
     "dump",
     "from_column",
@@ -150,9 +151,12 @@ def load(packed: bytes, what: str) -> tuple[Any, list[Parts]]:
                 return {name[1:]: one}
         return value
 
-    text = decompress(packed, what).decode("utf-8", "surrogatepass")
-    # A hook is called for every object; most documents have no mark.
-    return json.loads(text, object_hook=mark if _MARK_AS_JSON in text else None), found
+    try:
+        text = decompress(packed, what).decode("utf-8", "surrogatepass")
+        # A hook is called for every object; most documents have no mark.
+        return json.loads(text, object_hook=mark if _MARK_AS_JSON in text else None), found
+    except (ValueError, RecursionError) as exc:
+        raise damaged(what) from exc
 
 
 def replaced(value: Any, texts: Mapping[int, str], what: str) -> Any:
@@ -181,7 +185,7 @@ def from_column(text: str, what: str) -> bytes:
     try:
         return b85decode(text[len(PACKED) :])
     except ValueError as exc:
-        raise _damaged(what) from exc
+        raise damaged(what) from exc
 
 
 def compress(data: bytes) -> bytes:
@@ -200,14 +204,15 @@ def decompress(data: bytes, what: str) -> bytes:
     reader = zstd.ZstdDecompressor(_dictionary().as_digested_dict)
     try:
         found = reader.decompress(data, MOST_BYTES)
-    except zstd.ZstdError as exc:
-        raise _damaged(what) from exc
+    except (zstd.ZstdError, TypeError) as exc:  # a damaged file of SQLite may have a text in place of bytes
+        raise damaged(what) from exc
     if not reader.eof:
-        raise _damaged(what)
+        raise damaged(what)
     return found
 
 
-def _damaged(what: str) -> Unreadable:
+def damaged(what: str) -> Unreadable:
+    """The error for what cannot be read. what: its name."""
     return Unreadable(f"{what} is damaged; restore the database from a backup")
 
 

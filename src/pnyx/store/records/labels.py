@@ -104,7 +104,8 @@ def read_labels(connection: Connection, ids: Collection[str]) -> Mapping[str, La
     query = select(labels.c.run_id, labels.c.kind, labels.c.value).where(labels.c.run_id.in_(ids))
     found: dict[str, set[tuple[str, str]]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.run_id, set()).add((row.kind, row.value))
+        if isinstance(row.value, str):  # not what a damaged file has in its place
+            found.setdefault(row.run_id, set()).add((row.kind, row.value))
     return {run_id: _labels(rows) for run_id, rows in found.items()}
 
 

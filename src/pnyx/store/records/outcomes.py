@@ -84,18 +84,15 @@ def history(connection: Connection, owner: str) -> list[JudgedRun]:
         .order_by(outcomes.c.run_owner != owner, outcomes.c.judged_at.desc(), outcomes.c.run_id)
         .limit(HISTORY_LIMIT)
     )
-    return [
-        JudgedRun(
-            row.protocol,
-            row.result,
-            row.raw,
-            tuple((model, answer) for model, answer in json.loads(row.answers)),
-            row.gold,
-            tuple(json.loads(row.panel)) if row.panel else (),
-            row.rule,
-        )
-        for row in sorted(connection.execute(query), key=lambda row: (row.judged_at, row.run_id))
-    ]
+    found = []
+    for row in sorted(connection.execute(query), key=lambda row: (str(row.judged_at), row.run_id)):
+        try:
+            answers = tuple((model, answer) for model, answer in json.loads(row.answers))
+            panel = tuple(json.loads(row.panel)) if row.panel else ()
+        except (ValueError, TypeError):
+            continue  # one damaged row does not keep every later run from starting
+        found.append(JudgedRun(row.protocol, row.result, row.raw, answers, row.gold, panel, row.rule))
+    return found
 
 
 def version(connection: Connection, owner: str) -> tuple[int, str]:

@@ -114,13 +114,13 @@ def originals(connection: Connection, ids: Sequence[str]) -> list[tuple[str, str
 
 
 def _original(
-    connection: Connection, question: str, result: str | None
+    connection: Connection, question: Any, result: str | None
 ) -> tuple[str, Mapping[str, Any] | None]:
     try:
         question_text, found = unpack_columns(connection, [(question, "a question"), (result, "a result")])
         return question_text, read(found, "a result") if isinstance(found, str) else found
     except Unreadable:
-        return "" if question.startswith(PACKED) else question, None
+        return "" if not isinstance(question, str) or question.startswith(PACKED) else question, None
 
 
 def outcome(result: Mapping[str, Any] | None) -> str:

@@ -247,7 +247,7 @@ async def test_a_disconnect_cancels_the_run_and_its_calls(lab: ScriptedHost) -> 
                 waiting.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await waiting
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while server.runner.active:  # noqa: ASYNC110 (there is no event to wait for)
                 await asyncio.sleep(0.05)
         async with server.client() as http:

@@ -22,13 +22,15 @@ _NUMBER = regex(
 _PREFIX = regex(r"(?:[rRuUbB]|[rR][bB]|[bB][rR])?(?=[\"'])")
 _CONSTANTS = {
     "True": "True", "true": "True", "False": "False", "false": "False",
-    "None": "None", "none": "None", "null": "None", "set()": "{}", "frozenset()": "{}",
+    "None": "None", "none": "None", "null": "None", "set()": "{}", "frozenset()": "frozenset{}",
 }  # fmt: skip
 _CONSTANT = regex(
     "|".join(
         map(r"{}(?!\w)".format, (r"set\(\)", r"frozenset\(\)", *filter(str.isalpha, _CONSTANTS)))
     ).replace(r"\)(?!\w)", r"\)")
 )
+_CALL = regex(r"(set|frozenset|range|Counter|deque|OrderedDict|array|dict_(?:keys|values|items))\(")
+"""Calls that Python prints for values which have no literal."""
 _ESCAPES = {
     "n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "\n": "", "/": "/",
@@ -76,6 +78,8 @@ class _Reader:
             raise NotLiteralError
         if self.text[self.at] in _BRACKETS:
             return self._container(depth)
+        if (call := _CALL.match(self.text, self.at)) and not self.text.startswith(")", call.end()):
+            return self._call(call[1], call.end(), depth)
         if prefix := _PREFIX.match(self.text, self.at):
             return self._string(prefix[0].lower(), prefix.end())
         if number := _NUMBER.match(self.text, self.at):
@@ -85,6 +89,29 @@ class _Reader:
             self.at = constant.end()
             return _CONSTANTS[constant[0]]
         raise NotLiteralError
+
+    def _call(self, name: str, start: int, depth: int) -> str:
+        """The value of `frozenset({1, 2})`, `range(5)` and their kin, as Python compares them."""
+        self.at = start
+        items = [self.value(depth + 1)]
+        while self.take(","):
+            items.append(self.value(depth + 1))
+        self.string = None
+        if not self.take(")"):
+            raise NotLiteralError
+        if name == "range":
+            if not 1 <= len(items) <= 3 or not all(item.startswith("n") for item in items):
+                raise NotLiteralError
+            items = ["n0", *items] if len(items) == 1 else items
+            return f"range({','.join([*items, 'n1'][:3])})"
+        if len(items) != 1 or items[0][:1] not in "[({":
+            raise NotLiteralError
+        inner = items[0]
+        if name not in ("set", "frozenset"):
+            return f"{name}({inner})"
+        if inner[0] != "{" or inner.endswith(":"):
+            raise NotLiteralError
+        return inner if name == "set" else f"frozenset{inner}"
 
     def _container(self, depth: int) -> str:
         opens = self.text[self.at]

@@ -56,7 +56,7 @@ def read_literal(text: str) -> Code | None:
             if content is not None:
                 return Code("string", content, content, True)
             # (5) is a number in brackets.
-            if key[0] in "[({bN":
+            if key[0] in "[({bN" or _CALLED.match(key):
                 return Code("value", key, "none" if key == "None" else text)
     if _BASED.fullmatch(text):
         with suppress(NotLiteralError):
@@ -68,6 +68,9 @@ def read_literal(text: str) -> Code | None:
         return None
     if _MODEL.fullmatch(text):
         return Code("token", text.casefold(), text)
+    if _FLAG.fullmatch(text):
+        # --depth=3 and --depth 3 are one flag.
+        return Code("token", text.replace(" ", "=", 1), text)
     return Code("token", text, text) if _is_token(text) else None
 
 
@@ -93,7 +96,12 @@ def _in_backticks(inner: str) -> Code | None:
 
 _NUMBER = regex(r"[+-]?(?:\d[\d,_ ]*)?\.?\d+(?:[eE][+-]?\d+)?\s?[%°]?")
 _ZEROS = regex(r"[+-]?0\d")
-_MAYBE_VALUE = regex(r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|none|null)$|set\(\)$|frozenset\(""")
+_MAYBE_VALUE = regex(
+    r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|none|null)$|set\(\)$"""
+    r"""|(?:set|frozenset|range|Counter|deque|OrderedDict|array|dict_(?:keys|values|items))\("""
+)
+_FLAG = regex(r"--[A-Za-z][\w-]* [^\s-]\S*")
+_CALLED = regex(r"[A-Za-z_]+[({]")
 _BASED = regex(r"([+-]?0[xXoObB])([0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)")
 _VERSION = regex(
     r"(?:[vV](?:ersion)?\s*)?(?<!\d)(\d{1,5}(?:\.\d{1,6}){2,5}(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post|pre)[-.]?\d*|[-+][\w.-]+)?)"
@@ -141,6 +149,9 @@ _TOKENS = tuple(
         r"(?:[\w.@+-]*[A-Za-z][\w.@+-]+/){2,}[\w.@*?+-]*",  # usr/local/bin
         r"(?:\*\*?/)*[\w.\-\[\]/]*\*+\.[\w*]+",  # *.py
         r"(?:\*\*/)+\S*",
+        r"(?=\S*(?:\*/|/\*))(?=\S*[a-z]{2})[\w.@*?+/{}\[\],-]+",  # src/**/test_*.py
+        r"(?:\^|\(\?[a-z]+\))?(?:\[\^?(?:[A-Za-z0-9]-[A-Za-z0-9])+[^\s\[\]]*\]"
+        r"(?:[*+?]|\{\d+,?\d*\})?)+\$?",  # [a-z]+
         r"[a-z][a-z0-9+.-]*://\S+",
         r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+(?:\(.*\))?",
         r"[\w.+-]+@[\w-]+\.[\w.-]+",

@@ -115,10 +115,16 @@ _SEPARATOR = regex(
 _STEP = regex(r"\s*(?:,?\s*(?:and )?then\b|→|->|>|<|[,;、，])\s*|\s*(?:^|(?<=\s))\d+[.)]\s+")
 
 
+_ALL_ENCLOSED = regex(r"\([^()]*(?:\([^()]*\)[^()]*)*\)")
+
+
 @functools.lru_cache(maxsize=4096)
 def items_of(text: str, *, ordered: bool = False) -> tuple[str, ...]:
     """The items of a list in words. ordered: arrows, `then` and numbers separate too: `1. mix 2. bake`."""
-    parts = (_STEP if ordered else _SEPARATOR).split(text.removesuffix(" only"))
+    whole = text.removesuffix(" only")
+    parts = (_STEP if ordered else _SEPARATOR).split(whole[1:-1] if _ALL_ENCLOSED.fullmatch(whole) else whole)
+    if any(part.count("(") != part.count(")") for part in parts):
+        return (text,)  # brackets that group: `not (a and b)`
     return tuple(item for part in parts if (item := part.strip(" .()[]{}")))
 
 

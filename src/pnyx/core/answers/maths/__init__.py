@@ -1,7 +1,17 @@
 """Mathematical notation, plain and LaTeX: read whole, then compared by exact or 50-digit evaluation."""
 
 from .compare import differ_clearly, estimate, same_value
+from .forms import factors, has_products_of_sums
 from .nodes import Value
 from .statements import name_of, read_maths
 
-__all__ = ["Value", "differ_clearly", "estimate", "name_of", "read_maths", "same_value"]
+__all__ = [
+    "Value",
+    "differ_clearly",
+    "estimate",
+    "factors",
+    "has_products_of_sums",
+    "name_of",
+    "read_maths",
+    "same_value",
+]

@@ -138,6 +138,8 @@ def _checked(value: Value) -> Value:
         raise UndefinedError
     if isinstance(value, context.mpc) and abs(value.imag) <= abs(value.real) * context.mpf(10) ** -42:
         return value.real
+    if isinstance(value, context.mpc) and abs(value.real) <= abs(value.imag) * context.mpf(10) ** -42:
+        return context.mpc(0, value.imag)
     return value
 
 
@@ -166,6 +168,10 @@ def _apply(name: str, args: list[Value]) -> Value:
             return _binomial(first, args[1])
         case "abs":
             return abs(first)
+        case "mod":
+            return _remainder(first, args[1])
+        case "determinant":
+            return _determinant(args)
         case "floor" | "ceil" | "ceiling":
             return _rounded(name, first)
         case "max" | "min":
@@ -267,6 +273,32 @@ def _binomial(above: Value, below: Value) -> Value:
     if not (is_real(a) and is_real(b)) or max(abs(a), abs(b)) > 50_000:
         raise UndefinedError
     return mp().binomial(a, b)
+
+
+def _remainder(value: Value, modulus: Value) -> Value:
+    if not all(isinstance(v, Fraction) and v.denominator == 1 for v in (value, modulus)) or modulus <= 0:
+        raise UndefinedError
+    return value % modulus
+
+
+def _determinant(items: list[Value]) -> Value:
+    """The determinant of a square matrix, given row by row: by elimination."""
+    size = math.isqrt(len(items))
+    if not all(isinstance(item, Fraction) for item in items):
+        items = list(map(_inexact, items))
+    rows = [items[n * size : (n + 1) * size] for n in range(size)]
+    result: Value = Fraction(1)
+    for n in range(size):
+        pivot = next((k for k in range(n, size) if rows[k][n]), None)
+        if pivot is None:
+            return Fraction(0)
+        if pivot != n:
+            rows[n], rows[pivot], result = rows[pivot], rows[n], -result
+        result = _both([result, rows[n][n]], lambda a, b: a * b)
+        for row in rows[n + 1 :]:
+            factor = row[n] / rows[n][n]
+            row[n:] = [a - factor * b for a, b in zip(row[n:], rows[n][n:], strict=True)]
+    return result
 
 
 def _rounded(name: str, value: Value) -> Value:

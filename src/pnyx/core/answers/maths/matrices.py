@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .lexer import Token, UnreadableError
-from .nodes import Matrix, Node
+from .nodes import Apply, Matrix, Node
 from .parser import Parser
 
 __all__ = ["read_matrix"]
 
-MATRICES = frozenset(
-    ("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "array", "smallmatrix")
-)
+MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "array", "smallmatrix"))
+MAX_DETERMINANT = 6
+"""Rows of a determinant."""
 
 
-def read_matrix(found: Sequence[Token]) -> Matrix | None:
-    """The matrix that all of `found` is; None if it does not begin with one. Raises `UnreadableError`."""
+def read_matrix(found: Sequence[Token]) -> Matrix | Apply | None:
+    """The matrix that all of `found` is; None if it does not begin with one. Raises `UnreadableError`.
+
+    A matrix between bars is its determinant.
+    """
     if found[0].kind != "command" or found[0].text != "begin":
         return None
     parser = Parser(found)
@@ -32,6 +35,10 @@ def read_matrix(found: Sequence[Token]) -> Matrix | None:
     matrix = _rows(parser)
     if parser.at != len(found):
         raise UnreadableError
+    if name == "vmatrix":
+        if len(matrix.rows) != len(matrix.rows[0]) or len(matrix.rows) > MAX_DETERMINANT:
+            raise UnreadableError
+        return Apply("determinant", tuple(item for row in matrix.rows for item in row))
     return matrix
 
 

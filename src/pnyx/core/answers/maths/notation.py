@@ -113,6 +113,8 @@ def cleaned(text: str) -> str:
     text = fractions_of_repeating(text)
     for words, symbols in _SETS:
         text = words.sub(symbols, text)
+    if "math" in text:
+        text = _UNIT_VECTOR.sub(r"\\hat{\1}", text)
     return _SPACE.sub(" ", _DROPPED.sub(" ", text))
 
 
@@ -137,6 +139,9 @@ def _fraction(match: re.Match[str]) -> str:
     above = int(f"{parts['whole']}{head}" or 0) * nines + int(block)
     return f"({Fraction(above, nines * 10 ** len(head))})"
 
+
+_UNIT_VECTOR = regex(r"\\(?:mathbf|hat)\s*\{\s*\\?([ijk])(?:math)?\s*\}")
+"""The unit vectors in bold, which others write with a hat."""
 
 _SETS = (
     (regex(r"^(?:there (?:is|are) )?no (?:real )?solutions?$", re.IGNORECASE), "∅"),

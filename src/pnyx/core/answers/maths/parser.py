@@ -8,6 +8,7 @@ from fractions import Fraction
 from .letters import letters_apart
 from .lexer import FUNCTIONS, Token, UnreadableError
 from .nodes import Apply, Constant, Node, Number, Variable
+from .shapes import combination, is_proper_fraction
 
 __all__ = ["Parser"]
 
@@ -82,13 +83,16 @@ class Parser:
                 sign = self.next.text
                 self.at += 1
                 node = Apply(sign, (node, self.signed()))
+            elif self.next.kind == "command" and self.next.text == "bmod":
+                self.at += 1
+                node = Apply("mod", (node, self.signed()))
             elif self._continues():
                 before, after = self.tokens[self.at - 1], self.next
                 self._check_neighbours(before, after)
                 right = self.power()
                 # 3 1/2 and 3\frac{1}{2} are mixed numbers.
                 mixed = before.plain and after.text in FRACTIONS and isinstance(node, Number)
-                node = Apply("+" if mixed and _is_proper_fraction(right) else "*", (node, right))
+                node = Apply("+" if mixed and is_proper_fraction(right) else "*", (node, right))
             else:
                 return node
 
@@ -249,6 +253,9 @@ class Parser:
     def _name(self, name: str) -> Node:
         if name in ("e", "i") and not self.is_symbol("_", "'"):
             return Constant(name)
+        if name == "C" and (chosen := combination(self.tokens[self.at : self.at + 5])):
+            self.at += 5
+            return chosen
         if name in CALLED and self.is_symbol("(") and not self.next.spaced:
             return Apply(f"{name}()", self._arguments())
         return self._subscripted(name)
@@ -336,6 +343,8 @@ class Parser:
             return Apply("binom", (above, self.group()))
         if name in ("bar", "hat", "vec", "overline"):
             inner = self.group()
+            if name == "hat" and inner == Constant("i"):
+                return Variable("hat i")
             if isinstance(inner, Variable):
                 return Variable(f"{name} {inner.name}")
         raise UnreadableError
@@ -381,10 +390,3 @@ class Parser:
             found.append(self.sum())
         self.expect(_CLOSES[opens])
         return tuple(found)
-
-
-def _is_proper_fraction(node: Node) -> bool:
-    match node:
-        case Apply("/", (Number(above), Number(below))):
-            return above.denominator == below.denominator == 1 and 0 < above < below
-    return False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ...regex import regex
-from ..numbers.number_words import ENGLISH
+from .bases import based_digits, modulus_of
 from .lexer import Token, UnreadableError, tokens
 from .matrices import read_matrix
 from .nodes import (
@@ -138,6 +138,8 @@ class _Reader:
         sides, signs = _sides(found)
         if not signs:
             return self.value(found)
+        if signs == ["≡"] and (modulus := modulus_of(sides[1])):
+            return self._congruence(sides[0], sides[1][: modulus[0]], modulus[1])
         if set(signs) == {"="}:
             if name := _name(sides[0]):
                 return self._named(name, sides[1:])
@@ -150,6 +152,18 @@ class _Reader:
             if isinstance(inside, (Group, Union, Difference)):
                 return Bindings(((name, inside),))
         return Comparison(tuple(self.value(side) for side in sides), tuple(signs))
+
+    def _congruence(
+        self, left: Sequence[Token], right: Sequence[Token], modulus: Sequence[Token]
+    ) -> Comparison:
+        """`x ≡ 4 (mod 7)`, with the least residue if it and the modulus are numbers."""
+        terms = [self.value(side) for side in (left, right, modulus)]
+        match terms[1], terms[2]:
+            case Number(rest), Number(m) if rest.denominator == m.denominator == 1 and m > 0:
+                terms[1] = Number(rest % m)
+            case Apply("neg", (Number(rest),)), Number(m) if rest.denominator == m.denominator == 1 and m > 0:
+                terms[1] = Number(-rest % m)
+        return Comparison(tuple(terms), ("≡", "mod"))
 
     def _point(self, sides: Sequence[Sequence[Token]]) -> Bindings | None:
         """The named values of `(x, y) = (2, 5)`."""
@@ -177,7 +191,7 @@ class _Reader:
         if len(parts) > 1:
             return Union(tuple(self.value(part) for part in parts))
         negative = found[0].text == "-"
-        if based := _based(found[negative:]):
+        if based := based_digits(found[negative:]):
             return Based(f"-{based.digits}", based.base) if negative else based
         if (matrix := read_matrix(found)) is not None:
             return matrix
@@ -195,6 +209,8 @@ class _Reader:
         if opens == "⟨":
             opens, closes = "(", ")"
         if opens == "{" and closes == "}":
+            if any(t.kind == "command" and t.text in ("choose", "over") for t in inside):
+                return None
             opens, closes = "⦃", "⦄"
         items = _split_at(inside, {",", ";"}) if inside else []
         if len(items) > MAX_ITEMS:
@@ -212,8 +228,16 @@ class _Reader:
         for n, token in enumerate(inside):
             depth += (token.text in _OPENS) - (token.text in _CLOSES)
             if not depth and token.kind == "symbol" and token.text in ("|", ":") and n:
+                if not _is_real_variable(inside[:n]):
+                    raise UnreadableError  # a set of integers or of pairs
                 return self.statement(inside[n + 1 :])
         raise UnreadableError
+
+
+def _is_real_variable(found: Sequence[Token]) -> bool:
+    """Whether `found` is the name of a real number: `x`, `x ∈ R`."""
+    texts = [t.text for t in found]
+    return found[0].kind == "name" and texts[1:] in ([], ["∈", "(", "-", "∞", ",", "∞", ")"])
 
 
 def _as_comparison(value: Value) -> Value:
@@ -340,28 +364,3 @@ def _function_name(found: Sequence[Token]) -> str:
         # f(x) and f(t) are one function; f(2), P(A) and P(B) are values of their own.
         return name.casefold() if written.islower() and "," not in written else f"{name}({written})"
     return ""
-
-
-def _based(found: Sequence[Token]) -> Based | None:
-    """Digits in a number base: `1101_2`, `1A_{16}`, `12_{\\text{seven}}`."""
-    at = next((n for n, t in enumerate(found) if t.text == "_" and t.kind == "symbol"), None)
-    if not at or not all(
-        t.kind in ("number", "name", "word") and (not t.spaced or not n) for n, t in enumerate(found[:at])
-    ):
-        return None
-    digits = "".join(t.text for t in found[:at]).upper()
-    if found[0].kind != "number" and not (digits.isalnum() and len(digits) > 1):
-        return None
-    tail = [t.text.casefold() for t in found[at + 1 :] if t.text not in "{}()"]
-    if len(tail) != 1:
-        return None
-    base = _BASES.get(tail[0]) or (int(tail[0]) if tail[0].isdigit() and len(tail[0]) < 3 else 0)
-    if not 2 <= base <= 36:
-        return None
-    whole = digits.replace(".", "", 1)
-    if not all(c.isalnum() and c.isascii() and int(c, 36) < base for c in whole):
-        return None
-    return Based(digits.lstrip("0") or "0", base)
-
-
-_BASES = {name: n for name, n in ENGLISH.items() if 2 <= n <= 16} | {"hex": 16, "bin": 2, "oct": 8}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 
 from ...regex import regex
 from ..words import months, table, weekdays
-from .number_words import ENGLISH
+from .number_words import ENGLISH, read_numeral
 
 __all__ = ["read_date", "read_time", "read_weekday"]
 
@@ -21,6 +21,9 @@ _NUMERIC = tuple(
         r"--(?P<m>\d\d)-(?P<d>\d\d)",
     )
 )
+_WEEK = regex(r"(?P<y>[12]\d{3})-?W(?P<week>\d\d)-?(?P<day>[1-7])")
+_DAY_OF_YEAR = regex(r"(?P<y>[12]\d{3})-(?P<day>[0-3]\d\d)")
+"""The other dates of ISO 8601: a day of a week and a day of a year."""
 _PIECE = regex(
     r"\s*(?:(?P<number>\d{1,4})|(?P<word>(?:[^\W\d_]|[\u0300-\u036f\u05f3\u064b-\u0655\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e])+(?:['’.-][^\W\d_]+)*\.?)|(?P<mark>[,.،/-]|º|ª|°))"
 )
@@ -34,14 +37,49 @@ def read_date(text: str, *, day_first: bool = False) -> str | None:
     A date in digits is read only if one order of day and month is possible: `03/05/2024` stays text unless
     `day_first`.
     """
-    if len(text) > MAX_CHARS or not any(map(str.isdigit, text)):
+    if len(text) > MAX_CHARS:
+        return None
+    if not any(map(str.isdigit, text)) and (place := _DAY_IN_WORDS.search(text)):
+        text = f"{text[: place.start()]}{_PLACES[place[1].casefold()]}{text[place.end() :]}"
+    if not any(map(str.isdigit, text)):
         return None
     for form in _NUMERIC:
         if match := form.fullmatch(text):
             return _numeric(match.groupdict(), day_first)
+    if iso := _other_iso(text):
+        return iso
     if year := _before_christ(text):
         return year
     return _in_words(text)
+
+
+def _other_iso(text: str) -> str | None:
+    """The date of `2024-W10-2` or `2024-065`; None if there is none."""
+    try:
+        if week := _WEEK.fullmatch(text):
+            return date.fromisocalendar(int(week["y"]), int(week["week"]), int(week["day"])).isoformat()
+        if day := _DAY_OF_YEAR.fullmatch(text):
+            found = date(int(day["y"]), 1, 1) + timedelta(int(day["day"]) - 1)
+            return found.isoformat() if found.year == int(day["y"]) else None
+    except ValueError:
+        return None
+    return None
+
+
+_ONES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+_TEENS = ("tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth")
+_PLACES = {
+    name: n
+    for n, name in enumerate(
+        (
+            *(*_ONES, *_TEENS, "eighteenth", "nineteenth", "twentieth"),
+            *(f"twenty-{one}" for one in _ONES),
+            *("thirtieth", "thirty-first"),
+        ),
+        1,
+    )
+}
+_DAY_IN_WORDS = regex(rf"\b({'|'.join(sorted(_PLACES, key=len, reverse=True))})\b(?= of [A-Z]|$)", 2)
 
 
 @cache
@@ -183,6 +221,7 @@ def read_time(text: str) -> str | None:
     """A time of day, or a duration in the same notation, as `09:05` or `09:05:30`; None for other text."""
     if len(text) > MAX_CHARS:
         return None
+    text = _CHINESE_HOUR.sub(_in_digits, text)
     if not any(map(str.isdigit, text)):
         return _spoken(text.casefold().removeprefix("at ").strip())
     text = _ZONE.sub("", text)
@@ -209,6 +248,19 @@ def read_time(text: str) -> str | None:
     if parts["half_hour"]:
         parts["minute"] = "30"
     return _time_of(parts)
+
+
+_CHINESE_HOUR = regex(
+    r"[零一二三四五六七八九十两兩〇]{1,4}(?=[点點时時分])|(?<=[点點时時])[一三]刻|(?<=[点點时時])整"
+)
+
+
+def _in_digits(match: re.Match[str]) -> str:
+    """The Chinese numeral of an hour, or a quarter, in digits."""
+    if match[0].endswith("刻"):
+        return "15分" if match[0][0] == "一" else "45分"
+    numeral = read_numeral(match[0])
+    return str(numeral[0]) if numeral else ""
 
 
 def _half(parts: dict[str, str | None]) -> str:
@@ -245,6 +297,8 @@ def _spoken(text: str) -> str | None:
         return "12:00"
     if text == "midnight":
         return "00:00"
+    if time := _spoken_abroad(text):
+        return time
     match = _SPOKEN.fullmatch(text)
     hour = match and _HOURS.get(match["hour"] or match["full"])
     if match is None or not hour:
@@ -254,6 +308,48 @@ def _spoken(text: str) -> str | None:
     total = hour % 12 * 60 + (minute if match["past"] or match["full"] else -minute) + late * 720
     total = total if late or hour < 12 or match["to"] else total + 720
     return f"{total // 60 % 24:02}:{total % 60:02}"
+
+
+@cache
+def _abroad() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    words = table("dates")
+    before = "|".join(map(re.escape, words["half_before"]))
+    parts = [
+        (name, "|".join(map(re.escape, words[name])))
+        for name in ("half_after", "quarter_after", "quarter_to")
+    ]
+    after = "|".join(f"(?P<{name}>{choice})" for name, choice in parts)
+    hours = "|".join(map(re.escape, sorted(words["hours"], key=len, reverse=True)))
+    return (
+        re.compile(rf"(?:um |om |kl |klockan )?(?:{before}) (?P<hour>\w+)"),
+        re.compile(rf"(?:à |a |las |às |alle |le )*(?P<hour>\w+)(?: (?:{hours}))? (?:{after})"),
+    )
+
+
+def _spoken_abroad(text: str) -> str | None:
+    """A time in words of another language: `halb drei`, `trois heures et quart`."""
+    before, after = _abroad()
+    match = before.fullmatch(text)
+    if match and match["hour"] in _HOURS:
+        return None  # half three is 3:30 for some
+    match = match or after.fullmatch(text)
+    if match is None:
+        return None
+    numeral = read_numeral(match["hour"])
+    if numeral is None or numeral[1] != len(match["hour"]) or not 1 <= numeral[0] <= 12:
+        return None
+    parts = {name: part for name, part in match.groupdict().items() if part}
+    minutes = (
+        30
+        if "half_after" in parts
+        else 15
+        if "quarter_after" in parts
+        else -15
+        if "quarter_to" in parts
+        else -30
+    )
+    total = (numeral[0] * 60 + minutes) % 720 or 720
+    return f"{total // 60:02}:{total % 60:02}"
 
 
 def read_weekday(text: str) -> int | None:

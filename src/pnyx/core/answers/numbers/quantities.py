@@ -11,6 +11,7 @@ from typing import Literal
 from ...regex import regex
 from ..words import table
 from .number_words import ENGLISH, read_numeral
+from .spelled import BELOW_FIRST, read_spelled
 from .units import NONE, Unit, read_unit
 
 __all__ = ["Quantity", "read_quantity"]
@@ -67,29 +68,13 @@ _TEMPERATURES = {
 """Symbol -> what is added, and then the factor, to get kelvin."""
 
 _CODES = (
-    "usd",
-    "eur",
-    "gbp",
-    "jpy",
-    "cny",
-    "inr",
-    "chf",
-    "cad",
-    "aud",
-    "rub",
-    "krw",
-    "brl",
-    "try",
-    "pln",
-    "bdt",
-    "vnd",
-    "sek",
-    "mxn",
-)
+    "usd", "eur", "gbp", "jpy", "cny", "inr", "chf", "cad", "aud",
+    "rub", "krw", "brl", "try", "pln", "bdt", "vnd", "sek", "mxn",
+)  # fmt: skip
 _LEAD = regex(
     r"(?:approximately|approx\b\.?|about|around|roughly|circa|exactly|precisely|just|equals|equal to|the"
     r"|a total of|(?:in|im|en|the year|year|jahr|année|año|im jahr|en el año|em|nel|in the year|ad|ce|anno)"
-    r"(?=\s+\d{3,4}\b)|an?(?=\s+(?:hundred|thousand|million|billion|trillion|dozen|half)\b))\s+"
+    r"(?=\s+\d{3,4}\b)|(?-i:AD|A\.D\.|CE)(?=\s+\d{1,4}\b)|an?(?=\s+(?:hundred|thousand|million|billion|trillion|dozen|half)\b))\s+"
     r"|[~≈≃]\s*",
     re.IGNORECASE,
 )
@@ -112,8 +97,9 @@ _FORMS = tuple(
     )
 )
 _EUROPEAN = regex(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})(?![\d.,])")
-_YEAR = regex(r"(?<=\d{4})年$|(?<=\d{4}) (?:AD|CE)$")
+_YEAR = regex(r"(?<=\d{4})年$|(?<=\d) (?:AD|CE|A\.D\.|C\.E\.)$")
 _DECADE = regex(r"\d{3}0s\b")
+_NAMED_DECADE = regex(r"the ['’]?\d0s", 2)
 _MAX_DIGITS = 200
 """Digits of the longest power; a longer one stays text, since it would cost memory and time."""
 
@@ -168,8 +154,13 @@ def read_quantity(text: str, decimal: str = "") -> Quantity | None:
     """
     if height := _FEET.fullmatch(text):
         text = f"{height[1]} ft {height[2]} in"
+    if angle := _MINUTES_OF_ARC.fullmatch(text):
+        parts = (Fraction(angle[1]), Fraction(angle[2]) / 60, Fraction(angle[3] or 0) / 3600)
+        return Quantity(sum(parts, Fraction()), read_unit("°") or NONE)
     if before := _PERCENT_BEFORE.match(text):
         text = f"{text[before.end() :]}%"
+    if any(map(text.__contains__, BELOW_FIRST)) and (part := read_spelled(text)) is not None:
+        return Quantity(part)
     if decimal == ",":
         # Where the decimal mark is a comma, a billion is a million millions.
         text = _LONG_SCALE.sub("trillion", text)
@@ -179,6 +170,9 @@ def read_quantity(text: str, decimal: str = "") -> Quantity | None:
 
 
 _FEET = regex(r"(\d{1,2})\s?['′’]\s?(\d{1,2}(?:\.\d+)?)(?:\s?(?:[\"″”]|''))?")
+_MINUTES_OF_ARC = regex(
+    r"(\d{1,3})\s?°\s?([0-5]?\d(?:\.\d+)?)\s?['′’]?(?:\s?([0-5]?\d(?:\.\d+)?)\s?(?:[\"″”]|'')?)?"
+)
 _LONG_SCALE = regex(r"\b(?:billion|billón|billones)\b", re.IGNORECASE)
 _COMMA_NUMBER = regex(r"(?<![\d.,])(\d{1,3}(?:[ .']\d{3})+|\d*),(\d+)(?![\d.,]\d|\d)")
 _GROUPED_BY_POINTS = regex(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.,]\d|\d)")
@@ -235,6 +229,8 @@ def _summed(parts: list[Quantity]) -> Quantity | None:
 
 
 def _single(text: str) -> Quantity | None:
+    if _NAMED_DECADE.fullmatch(text):
+        return None
     while lead := _LEAD.match(text):
         text = text[lead.end() :]
     text = _ENCLOSED.sub(r"\1", _YEAR.sub("", text))
@@ -271,6 +267,8 @@ def _magnitude(text: str) -> tuple[Fraction, str] | None:
         return Fraction(1, 2), ""
     if _SCALE_ALONE.match(text):
         return Fraction(1), text
+    if (words := read_spelled(text)) is not None:
+        return words, ""
     if spelled := _spelled(text):
         return spelled
     numeral = read_numeral(text)
@@ -383,7 +381,8 @@ def _way(rest: str, unit: Unit) -> Literal["", "more", "less"]:
 
 def _unit(rest: str, currency: str) -> Unit | None:
     rest = rest.replace("° ", "°")
-    attached = rest[:1].isalpha()
+    # Scripts without spaces put the word for what is counted right behind the number.
+    attached = rest[:1].isalpha() and rest[0] < "\u0e00"
     if attached and rest.casefold() in _ONLY_APART:
         return None
     if currency and (rate := read_unit(currency + rest, counted=False)):

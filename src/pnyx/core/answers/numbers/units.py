@@ -49,6 +49,7 @@ s     | mμn    | time         | 1            | second, sec
 min   |        | time         | 60           | minute
 h     |        | time         | 3600         | hour, hr
 d     |        | time         | 86400        | day
+fortnight |    | time         | 1209600      |
 wk    |        | time         | 604800       | week
 mo    |        | calendar     | 1            | month
 y     |        | calendar     | 12           | year, yr
@@ -117,6 +118,21 @@ _ALIASES = {
     "kmh": "km/h",
     "kmph": "km/h",
     "kilo": "kg",
+    "kbps": "kbit/s",
+    "mbps": "Mbit/s",
+    "gbps": "Gbit/s",
+    "kilohm": "kΩ",
+    "kilohms": "kΩ",
+    "megohm": "MΩ",
+    "megohms": "MΩ",
+    "n m": "N × m",
+    "n·m": "N × m",
+    "newton metre": "N × m",
+    "newton metres": "N × m",
+    "newton-metre": "N × m",
+    "newton-metres": "N × m",
+    "newton meter": "N × m",
+    "newton meters": "N × m",
     "cc": "cm^3",
     "mcg": "μg",
     "ug": "μg",
@@ -171,7 +187,9 @@ _FACTOR = regex(
 )
 _PER = regex(r"\s*/\s*|\s+(?:per|each|every|an?)\s+", re.IGNORECASE)
 _PRODUCT = regex(r"\s*\u00d7\s*|\s+(?=[A-Za-z]{1,3}\^\(?-\d)")
-_WORD = r"(?:[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af])(?:['-][^\W\d_]+)*"
+_MARKS = "\u064b-\u0655\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e"
+"""Vowel signs, which are no letters, and part of words."""
+_WORD = rf"(?:[^\W\d_](?:[^\W\d_]|[{_MARKS}])+|[\u3040-\u9fff\uac00-\ud7af])(?:['-][^\W\d_]+)*"
 _NOUN = regex(rf"{_WORD}(?: {_WORD}){{0,3}}")
 _TAIL = regex(
     r"(?:^|\s+)(?:of|in(?! (?:more|less)$)|on|at|from|for|after|before|with|left|remaining|total|altogether"
@@ -241,8 +259,14 @@ def _named(text: str) -> Unit | None:
     )
 
 
+_COUNTER = regex(r"^(?:个|個|つ|개)(?:の|的)?")
+"""Words behind any number of anything."""
+
+
 def _count(text: str) -> Unit | None:
-    noun = text.casefold()
+    noun = _COUNTER.sub("", text.casefold(), count=1).strip()
+    if not noun:
+        return NONE
     if not _NOUN.fullmatch(noun) or _NO_COUNT.search(noun):
         return None
     *_, last = noun.split()

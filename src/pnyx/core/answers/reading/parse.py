@@ -144,6 +144,10 @@ def _read(value: str, notation: _Notation) -> Answer:
     body = digits_in_ascii(body)
     if (fraction := fractions_of_repeating(body)) != body:
         value = body = fraction
+    if parameter := _PARAMETER.search(body):
+        value = body = _with_parameter(body, parameter)
+    if _REALS.fullmatch(body):
+        value = body = "(-∞, ∞)"
     if (exact := _approximated(body, notation)) is not None:
         return exact
     if (found := split_name(body)) and (named := _named(body, *found, notation)):
@@ -151,6 +155,24 @@ def _read(value: str, notation: _Notation) -> Answer:
     if (bound := split_bound(body)) and (bounded := _bounded(body, *bound, notation)):
         return bounded
     return _plain_answer(value, body, notation)
+
+
+_PARAMETER = regex(
+    r"(?:,\s*|\\quad\s*|\s+)(?:\(?(?:where|for|with|\\text\{\s*(?:,?\s*where|,?\s*for|,?\s*with)\s*\})\s*)?"
+    r"\$?([a-z])\$?\s*(?:\\in|∈)\s*\$?(?:\\mathbb\s*\{?Z\}?|ℤ|Z)\$?\)?$"
+)
+"""The parameter of a general solution: `x = kπ, k ∈ ℤ`."""
+
+
+def _with_parameter(body: str, found: re.Match[str]) -> str:
+    """A general solution with its integer named k, however it is called."""
+    head = body[: found.start()]
+    other = re.compile(rf"(?<![A-Za-z\\]){found[1]}(?![A-Za-z])|(?<=\d){found[1]}(?=\\|π)")
+    free = found[1] == "k" or not re.search(r"(?<![A-Za-z\\])k(?![A-Za-z])", head)
+    return f"{other.sub('k', head)}, k ∈ Z" if free and other.search(head) else body
+
+
+_REALS = regex(r"\\mathbb\s*\{?R\}?|ℝ")
 
 
 def _approximated(body: str, notation: _Notation) -> Answer | None:
@@ -339,7 +361,8 @@ def _balanced(text: str) -> bool:
 
 
 _UNIT = regex(
-    r"(?P<head>.*[\d)}π|])(?:\s|\\[,; ])*(?:\\(?:text|mathrm|mbox|operatorname)\s*\{\s*(?P<quoted>[^{}]*)\}"
+    r"(?P<head>.*(?:[\d)}π|]|\\pi(?=[\s\\~])))(?:\s|\\[,; ]|~)*"
+    r"(?:\\(?:text|mathrm|mbox|operatorname)\s*\{[\s~]*(?P<quoted>[^{}]*)\}"
     r"|(?P<bare>[A-Za-zμ°][A-Za-zμ°/ .]*))(?:\s*\^\s*\{?\s*(?P<power>[23])\s*\}?)?"
 )
 

@@ -15,12 +15,13 @@ from ..language.folding import fold_words, is_formula, items_of, same_name, stri
 from ..language.names import read_roman, same_spelling
 from ..language.sentences import stated
 from ..language.truths import read_truth
-from ..maths import differ_clearly, same_value
-from ..maths.nodes import Apply, Based, Bindings, Number
+from ..maths import differ_clearly, factors, has_products_of_sums, same_value
+from ..maths.nodes import Apply, Based, Bindings, Comparison, Number
 from ..numbers.dates import read_weekday
 from ..numbers.ordinals import read_ordinal
 from ..numbers.ranges import read_range, read_ratio
 from ..numbers.units import NONE
+from ..reading.counts import in_digits
 from ..reading.envelopes import whole_object_answer
 from ..reading.hints import NO_HINTS, Hints, hints_of
 from ..reading.labels import find_label, labels_in, without_ending
@@ -51,8 +52,12 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         return True
     hints = hints_of(question)
     one, two = _without_label(a), _without_label(b)
+    if hints.counted or hints.true_or_false:
+        one, two = in_digits(one, hints), in_digits(two, hints)
     if _same(read(_without_hedge(one), hints), read(_without_hedge(two), hints), hints):
         return True
+    if max(len(a), len(b)) > MAX_COMPARED:
+        return False
     mine, theirs = (stated(one, question), stated(two, question)) if question else (None, None)
     return bool(mine or theirs) and _same(read(mine or one, hints), read(theirs or two, hints), hints)
 
@@ -81,9 +86,14 @@ def _without_hedge(value: str) -> str:
     """`value` without words that say only how sure it is, and without a remark in brackets."""
     if not value[:1].isalnum() or len(value) > MAX_CHARS:
         return value
+    if denied := _NOT_OTHER.fullmatch(value):
+        value = denied[1]
     return _ASIDE.sub("", _HEDGE.sub("", value, count=1)) or value
 
 
+MAX_COMPARED = 2000
+"""Characters of a text that is compared by the rules of its kind; a longer one has to be written alike."""
+_NOT_OTHER = regex(r"([^\s,][^,]{0,60}), (?:and )?not (?:[^\s,]+ ?){1,4}")
 _ASIDE = regex(
     r"\s+\((?:approx(?:imately|\.)?|about|rounded[^()]*|exact(?:ly)?"
     r"|(?:the|which|i\.e\.|since|because|as) [^()]{2,80})\)$",
@@ -151,6 +161,8 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return one.bound[0] == two.bound[0] and one.bound[1].matches(two.bound[1])
     if one.code or two.code:
         return _same_code(one, two, hints)
+    if max(len(one.written), len(two.written)) > MAX_COMPARED:
+        return one.text == two.text and (not hints.printed or one.written == two.written)
     if one.quantity and two.quantity:
         return _same_quantity(one, two, hints)
     if {one.kind, two.kind} == {"time", "number"}:
@@ -310,6 +322,16 @@ def _same_maths(one: Answer, two: Answer, hints: Hints) -> bool:
     units = one.unit, two.unit
     if NONE not in units and units[0] != units[1]:
         return False
+    if hints.factored and factors(mine) != factors(theirs):
+        return False
+    if hints.expanded and has_products_of_sums(mine) != has_products_of_sums(theirs):
+        return False
+    if isinstance(mine, Comparison) != isinstance(theirs, Comparison):
+        # y = 3x + 4 beside 3x - y + 4 = 0
+        mine, theirs = (
+            Bindings(((answer.name, value),)) if answer.name else value
+            for answer, value in ((one, mine), (two, theirs))
+        )
     return same_value(mine, theirs, ordered=hints.ordered, bases=hints.bases)
 
 

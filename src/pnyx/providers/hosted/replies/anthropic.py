@@ -40,7 +40,7 @@ class AnthropicReader(Reader):
         self.model = text_of(message.get("model")) or self.model
         self.report_usage(message.get("usage"))
         content = message.get("content")
-        self.any = self.any or isinstance(content, list | str)
+        self.any = self.any or isinstance(content, list | str | Mapping)
         if isinstance(content, str):
             yield from self.piece(content)
         for place, block in enumerate(items(content)):

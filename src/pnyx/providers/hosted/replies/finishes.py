@@ -8,7 +8,7 @@ from __future__ import annotations
 from ....core.regex import regex
 from ...base import FinishReason
 
-__all__ = ["FAILURES", "FINISHES", "word_of"]
+__all__ = ["failure_status", "reason_of"]
 
 _LENGTH = (
     *("length", "max_tokens", "max_output_tokens", "max_length", "token_limit", "error_limit"),
@@ -45,6 +45,29 @@ FAILURES: dict[str, int] = {
     **dict.fromkeys(("server_error", "upstream_error"), 500),
 }
 """The host's word for an end that is a failure -> the HTTP status that it amounts to."""
+
+_FILTER_WORDS = regex(
+    r"safety|filter|moderat|guardrail|sensitiv|prohibit|risk|censor|violat|refus|toxic|recitation|copyright|polic"
+)
+"""Parts of words that are in no table, and mean a filter."""
+_FAILURE_WORDS = regex(r"(?:error|failed|failure|exception|unavailable|timed?_?out|overloaded)$")
+"""Ends of words that are in no table, and mean a failure."""
+
+
+def reason_of(finish: str) -> FinishReason:
+    """What a host's word for an end means; "stop" if nothing else is known of it."""
+    word = word_of(finish)
+    if word in FINISHES:
+        return FINISHES[word]
+    return "filter" if word not in FAILURES and _FILTER_WORDS.search(word) else "stop"
+
+
+def failure_status(finish: str) -> int:
+    """The HTTP status that an end amounts to; 0 for one that is no failure."""
+    word = word_of(finish)
+    if word in FAILURES or word in FINISHES or _FILTER_WORDS.search(word):
+        return FAILURES.get(word, 0)
+    return 500 if _FAILURE_WORDS.search(word) else 0
 
 
 def word_of(finish: str) -> str:

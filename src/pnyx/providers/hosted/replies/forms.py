@@ -5,9 +5,11 @@ Gateways pass on what the host behind them sends, and some hosts know only one f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ....core.regex import regex
 from . import cohere, converse
 from .anthropic import AnthropicReader
 from .google import GoogleReader
@@ -31,11 +33,63 @@ class Reply:
 
     def add(self, document: Any) -> Iterator[str]:
         """Read a document; see `Reader.add`."""
+        if type(document) is not dict or document.keys().isdisjoint(_PLAIN):
+            document = unwrapped(document)
         if not self.reader.any and isinstance(document, Mapping):
             form = _form(document)
             if form is not None and not isinstance(self.reader, form):
                 self.reader = form()
         return self.reader.add(document)
+
+
+def unwrapped(document: Any) -> Any:
+    """The reply of a known form that a document holds: as text, in a gateway's field, or in another spelling.
+
+    Any other document is returned as it is.
+    """
+    inner = _parsed(document)
+    if not isinstance(inner, Mapping) or _form(inner) is not None:
+        return inner
+    if inner.get("success") is False or any(inner.get(name) for name in ("error", "errors")):
+        return inner
+    for name in WRAPPERS:
+        held = _parsed(inner.get(name))
+        if isinstance(held, Mapping):
+            held = _snake(held) if CAPITALISED & held.keys() else held
+            if _form(held) is not None:
+                return held
+    return _snake(inner) if CAPITALISED & inner.keys() else inner
+
+
+_PLAIN = frozenset(("choices", "candidates", "type", "object"))
+"""Keys of almost all documents, which hold no other one."""
+WRAPPERS = ("body", "data", "payload", "Response")
+"""Fields in which gateways and functions of clouds return a reply, or its text."""
+CAPITALISED = {"Choices"}
+"""A key that shows the spelling of Tencent's own API."""
+
+
+def _parsed(value: Any) -> Any:
+    """`value`, or the object that it holds as text."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _snake(value: Any, depth: int = 0) -> Any:
+    """`value` with keys such as "FinishReason" spelt "finish_reason"."""
+    if depth < MAX_DEPTH and isinstance(value, Mapping):
+        return {_HUMP.sub("_", str(name)).lower(): _snake(one, depth + 1) for name, one in value.items()}
+    if depth < MAX_DEPTH and isinstance(value, list):
+        return [_snake(one, depth + 1) for one in value]
+    return value
+
+
+MAX_DEPTH = 8
+_HUMP = regex(r"(?<=[a-z])(?=[A-Z])")
 
 
 def _form(document: Mapping[str, Any]) -> type[Reader] | None:
@@ -45,7 +99,9 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         return OpenAIReader
     if "candidates" in document or "promptFeedback" in document:
         return GoogleReader
-    if kind in _ANTHROPIC_EVENTS or (kind == "message" and isinstance(document.get("content"), list)):
+    if kind in _ANTHROPIC_EVENTS or (
+        kind == "message" and isinstance(document.get("content"), list | Mapping)
+    ):
         return AnthropicReader
     if document.get("object") == "response" or (isinstance(kind, str) and kind.startswith("response.")):
         return ResponsesReader

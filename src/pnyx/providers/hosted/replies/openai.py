@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..failures import failure, report
+from .finishes import reason_of
 from .reply import Reader, ToolCallParts, first_of, items, mapping, text_of
 
 __all__ = ["OpenAIReader"]
@@ -27,6 +28,9 @@ class OpenAIReader(Reader):
         super().__init__()
         self._places: dict[object, object] = {}
         """Index -> the place in `tools` of the last call that has it."""
+        self._documents = 0
+        self._usage_at: list[int] = []
+        """Which documents had usage."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         for wrapper in ("result", "data"):  # of Cloudflare, and of gateways with a code and a message
@@ -34,12 +38,24 @@ class OpenAIReader(Reader):
         self.model = text_of(document.get("model")) or self.model
         groq = mapping(document.get("x_groq"))
         _check(groq.get("error"))
-        self.report_usage(document.get("usage") or groq.get("usage"))
+        usage = document.get("usage") or groq.get("usage")
+        self._documents += 1
+        counts = any(value for value in mapping(usage).values() if not isinstance(value, Mapping))
+        if counts or not self.usage:  # some hosts end a stream with a report of zeros
+            self.report_usage(usage)
+        if counts:
+            self._usage_at.append(self._documents)
         for choice in self._choices(document):
             yield from self._choice(choice)
         # Usage alone is the last event of a stream, and says of a whole reply that it is empty.
         if document.get("choices") == [] and document.get("usage"):
             self.any = self.done = True
+
+    @property
+    def is_complete(self) -> bool:
+        """Also if usage came once, in the last event of several: Snowflake's streams say their end so."""
+        has_counted = self._documents > 1 and self._usage_at == [self._documents]
+        return super().is_complete or (has_counted and not self.failed)
 
     def _choices(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the first choice, which some servers put elsewhere."""
@@ -66,7 +82,11 @@ class OpenAIReader(Reader):
         self.any = self.any or bool(
             part or {"delta", "message", "messages", "text"} & choice.keys() or choice.get("finish_reason")
         )
+        _check(part.get("error"))
         self._thoughts(part)
+        if "extra_content" in part and mapping(mapping(part["extra_content"]).get("google")).get("thought"):
+            self.think(text_of(part.get("content")).removeprefix("<thought>"))
+            part = {**part, "content": None}
         yield from self._content(part.get("content"))
         if not part.get("content"):
             plain = (choice.get(name) for name in ("text", "message", "messages"))
@@ -80,6 +100,9 @@ class OpenAIReader(Reader):
         for one in items(part.get("annotations")):
             self.cite(mapping(mapping(one).get("url_citation")).get("url"))
         self.end(choice.get("finish_reason"))
+        native = text_of(choice.get("native_finish_reason"))  # of OpenRouter: the word of the host behind it
+        if native and reason_of(native) == "filter" and reason_of(self.finish) == "stop" and not self.failed:
+            self.finish = native
 
     def _rest(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a message says that was not read yet: the last event of a stream may repeat all of it."""

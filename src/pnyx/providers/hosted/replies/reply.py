@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....core.regex import regex
 from ...base import FinishReason, ToolCall
 from ..documents import DONE
 from ..failures import Report, failure, one_line, report
-from .finishes import FAILURES, FINISHES, word_of
+from .finishes import failure_status, reason_of
 
 __all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "first_of", "items", "mapping", "text_of"]
 
@@ -89,6 +90,7 @@ class Reader(ABC):
         self.searches = 0
         self.any = False
         self._broken = False
+        self._half = ""
         self._end_words = ""
 
     def add(self, document: Any) -> Iterator[str]:
@@ -112,13 +114,13 @@ class Reader(ABC):
     @property
     def failed(self) -> bool:
         """Whether the reply has ended with a failure. An error that says more may follow."""
-        return word_of(self.finish) in FAILURES
+        return failure_status(self.finish) > 0
 
     def check(self) -> None:
         """Raise `ProviderError` if the reply has ended with a failure."""
         if self.failed:
             words = self._end_words or f"the host ended the reply with {self.finish!r}"
-            raise failure(Report(FAILURES[word_of(self.finish)], words, self.finish))
+            raise failure(Report(failure_status(self.finish), words, self.finish))
 
     def failure_words(self, document: Mapping[str, Any]) -> str:
         """The host's words for an end that is a failure."""
@@ -141,6 +143,10 @@ class Reader(ABC):
         if isinstance(text, int | float) and not isinstance(text, bool):
             text = str(text)
         if not isinstance(text, str) or not text:
+            return
+        if self._half or not text.isascii():
+            text, self._half = whole_characters(self._half + text)
+        if not text:
             return
         if self._broken:
             text, self._broken = SEPARATOR + text, False
@@ -170,21 +176,36 @@ class Reader(ABC):
 
     def finish_reason(self) -> FinishReason:
         calls = any(tool.name for tool in self.tools.values())
-        reason = FINISHES.get(word_of(self.finish), "stop")
+        reason = reason_of(self.finish)
         if self.refusal and reason == "stop":
             return "filter"
         return "tool" if calls and reason == "stop" else "stop" if reason == "tool" and not calls else reason
 
     def finish_detail(self) -> str:
         """The host's word for why the reply ended."""
-        refused = self.refusal and FINISHES.get(word_of(self.finish)) != "filter"
+        refused = self.refusal and reason_of(self.finish) != "filter"
         return "refusal" if refused else one_line(self.finish)[:MAX_WORD]
 
     def answer(self) -> str:
-        return "".join(self.text) or "".join(self.refusal)
+        return "".join((*self.text, self._half)) or whole_characters("".join(self.refusal))[0]
 
     def tool_calls(self) -> tuple[ToolCall, ...]:
         return tuple(tool.call() for tool in self.tools.values() if tool.name)
+
+
+def whole_characters(text: str) -> tuple[str, str]:
+    """`text` with the halves of characters joined, and a half at its end, which the next piece may complete.
+
+    Hosts that write every token as JSON of its own escape the two halves of an emoji apart.
+    """
+    if not _HALVES.search(text):
+        return text, ""
+    rest = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+    whole = text[: len(text) - len(rest)].encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return whole, rest
+
+
+_HALVES = regex(r"[\ud800-\udfff]")
 
 
 def mapping(value: object) -> Mapping[str, Any]:

@@ -1,0 +1,27 @@
+"""Parts of expressions that are one thing by their shape: mixed numbers, `C(5, 2)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .lexer import Token
+from .nodes import Apply, Node, Number
+
+__all__ = ["combination", "is_proper_fraction"]
+
+
+def is_proper_fraction(node: Node) -> bool:
+    match node:
+        case Apply("/", (Number(above), Number(below))):
+            return above.denominator == below.denominator == 1 and 0 < above < below
+    return False
+
+
+def combination(found: Sequence[Token]) -> Node | None:
+    """The binomial coefficient of `(5, 2)` behind a C; None for other tokens."""
+    if len(found) != 5 or [t.text for t in (found[0], found[2], found[4])] != ["(", ",", ")"]:
+        return None
+    above, below = found[1], found[3]
+    if not (above.plain and below.plain) or above.value is None or below.value is None:
+        return None
+    return Apply("binom", (Number(above.value), Number(below.value)))

@@ -1,0 +1,158 @@
+"""Tool calls that a model wrote into its text, because its server does not know its form of them.
+
+A server such as vLLM or llama.cpp needs a parser for each family of models, and without one it passes the
+calls on as text. Only calls of tools that were offered are read, and none in code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ....core.markup.reasoning import split
+from ....core.regex import regex
+
+__all__ = ["WrittenCall", "text_without", "written_calls"]
+
+MAX_CALLS = 32
+_NAME = r"[\w.-]{1,128}"
+
+_BEFORE_JSON = regex(
+    # Hermes and Qwen, whose document has the name; Llama, Granite
+    r"<(?:tool_call|function_call|tools?)>\s*(?=\{)|<\|(?:python_tag|tool_call)\|>\s*(?=\{)"
+    # Llama, functionary
+    rf"|<function=(?P<equals>{_NAME})>\s*(?=\{{)"
+    # Mistral, whose older models write a list
+    rf"|\[TOOL_CALLS\]\s*(?P<mistral>{_NAME})(?:\[ARGS\])?\s*(?=\{{)|\[TOOL_CALLS\]\s*(?=\[)"
+    # Kimi
+    rf"|<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME})(?::\d+)?\s*"
+    r"<\|tool_call_argument_begin\|>\s*(?=\{)"
+    # DeepSeek
+    rf"|<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?P<deepseek>{_NAME})"
+    r"(?:<｜tool▁sep｜>)?\s*(?:```json\s*)?(?=\{)"
+    # gpt-oss
+    r"|(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>commentary to=(?:functions\.)?"
+    rf"(?P<harmony>{_NAME})[^<>\n]{{0,80}}"
+    r"(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>\s*(?=\{)"
+)
+"""What stands before the JSON of a call, or of a list of calls."""
+
+_WITH_FIELDS = regex(
+    # Qwen Coder; GLM; MiniMax, Anthropic, DeepSeek
+    rf"<function=(?P<qwen>{_NAME})>(?P<qwen_fields>\s*(?:<parameter=.*?)?)</function>"
+    rf"|<tool_call>\s*(?P<glm>{_NAME})\s*(?P<glm_fields>(?:<arg_key>.*?)?)</tool_call>"
+    rf"|<(?:｜DSML｜)?invoke name=\"(?P<invoke>{_NAME})\">(?P<invoke_fields>.*?)</(?:｜DSML｜)?invoke>",
+    re.DOTALL,
+)
+_FIELD = regex(
+    r"<parameter=(?P<qwen>[^<>\n]+)>\n?(?P<qwen_value>.*?)\n?</parameter>"
+    r"|<arg_key>(?P<glm>[^<>]+)</arg_key>\s*<arg_value>(?P<glm_value>.*?)</arg_value>"
+    r"|<(?:｜DSML｜)?parameter name=\"(?P<invoke>[^\"]+)\"[^>]*>"
+    r"(?P<invoke_value>.*?)</(?:｜DSML｜)?parameter>",
+    re.DOTALL,
+)
+_MARKS = regex(
+    r"</?(?:(?:[a-z]+:)?tool_calls?|function_calls?|tools?|function|｜DSML｜function_calls)>"
+    r"|<\|(?:tool_calls?|python_tag|call)[a-z_]{0,24}\|>|<｜tool▁[^｜<>]{1,24}｜>"
+)
+"""What may stand around calls and between them."""
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class WrittenCall(NamedTuple):
+    """A call, and where in the text it starts and ends."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    start: int
+    end: int
+
+
+def written_calls(text: str, names: Collection[str]) -> list[WrittenCall]:
+    """The calls of tools `names` that are written in the answer of `text`."""
+    start = 0 if _HARMONY.search(text) else _answer_start(text)
+    calls = sorted((*_json_calls(text, names), *_field_calls(text, names)), key=lambda call: call.start)
+    calls = [one for one in calls if one.start >= start and text.count("```", start, one.start) % 2 == 0]
+    if not calls and (call := _bare_call(text, start, names)):
+        return [call]
+    return calls[:MAX_CALLS]
+
+
+def text_without(text: str, calls: Sequence[WrittenCall]) -> str:
+    """`text` without `calls`, and the marks around them."""
+    bounds = zip([0, *(call.end for call in calls)], [*(call.start for call in calls), None], strict=True)
+    rest = [_MARKS.sub("", text[start:end]) for start, end in bounds]
+    return "".join(part for part in rest if part.strip("` \n")).strip()
+
+
+def _answer_start(text: str) -> int:
+    """Where the answer starts behind thoughts, in which a model may only consider a call."""
+    answer = split(text).answer.lstrip()
+    return max(text.rfind(answer), 0) if answer else len(text)
+
+
+_HARMONY = regex(r"<\|channel\|>")
+
+
+def _json_calls(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
+    for found in _BEFORE_JSON.finditer(text):
+        value, end = _document(text, found.end())
+        name = found[found.lastgroup] if found.lastgroup else ""
+        if name:
+            if name in names and isinstance(value, Mapping):
+                yield WrittenCall(name, value, found.start(), end)
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            named, arguments = _named(one)
+            if named in names:
+                yield WrittenCall(named, arguments, found.start(), end)
+
+
+def _field_calls(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
+    for found in _WITH_FIELDS.finditer(text):
+        kind = next(kind for kind in ("qwen", "glm", "invoke") if found[kind])
+        if found[kind] in names:
+            fields = _FIELD.finditer(found[f"{kind}_fields"])
+            arguments = {
+                field[kind].strip(): _value(field[f"{kind}_value"]) for field in fields if field[kind]
+            }
+            yield WrittenCall(found[kind], arguments, found.start(), found.end())
+
+
+def _bare_call(text: str, start: int, names: Collection[str]) -> WrittenCall | None:
+    """The call that is all of the answer, as smaller models of Llama write it."""
+    value, end = _document(text, start)
+    name, arguments = _named(value)
+    if (
+        name not in names
+        or text[end:].strip()
+        or not value.keys() <= {"name", "type", "arguments", "parameters"}
+    ):
+        return None
+    return WrittenCall(name, arguments, start, len(text))
+
+
+def _named(value: Any) -> tuple[str, Mapping[str, Any]]:
+    """The name and the arguments in the document of a call; "" if it is none."""
+    if not isinstance(value, Mapping):
+        return "", {}
+    value = value["function"] if isinstance(value.get("function"), Mapping) else value
+    name, arguments = value.get("name"), value.get("arguments", value.get("parameters", {}))
+    if isinstance(arguments, str):
+        arguments = _document(arguments, 0)[0]
+    return (name, arguments) if isinstance(name, str) and isinstance(arguments, Mapping) else ("", {})
+
+
+def _document(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, at
+
+
+def _value(text: str) -> Any:
+    """The value of a field: JSON, or else text."""
+    value, end = _document(text.strip(), 0)
+    return text if value is None or end < len(text.strip()) else value

@@ -1,0 +1,106 @@
+"""Tool calls as models write them into text, where a server does not read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pnyx.providers.base import Call, Message, ToolSpec
+from pnyx.providers.hosted.provider import open_hosted
+from pnyx.providers.hosted.replies.written_calls import text_without, written_calls
+from tests.support.rows import rows
+from tests.support.scripted import ScriptedHost
+
+NAMES = {"add"}
+ONE = [("add", {"x": 1})]
+FORMS = [
+    ("hermes", '<tool_call>\n{"name": "add", "arguments": {"x": 1}}\n</tool_call>', ""),
+    ("cut off", '<tool_call>{"name": "add", "arguments": "{\\"x\\": 1}"}', ""),
+    (
+        "qwen coder",
+        "I add.\n<tool_call>\n<function=add>\n<parameter=x>\n1\n</parameter>\n</function>\n</tool_call>",
+        "I add.",
+    ),
+    ("mistral, a list", '[TOOL_CALLS][{"name": "add", "arguments": {"x": 1}}]', ""),
+    ("mistral", '[TOOL_CALLS]add[ARGS]{"x": 1}', ""),
+    ("llama", '<|python_tag|>{"name": "add", "parameters": {"x": 1}}<|eom_id|>', "<|eom_id|>"),
+    ("llama, a function", '<function=add>{"x": 1}</function>', ""),
+    ("llama, nothing else", '{"type": "function", "name": "add", "parameters": {"x": 1}}', ""),
+    (
+        "kimi",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>"
+        '{"x": 1}<|tool_call_end|><|tool_calls_section_end|>',
+        "",
+    ),
+    (
+        "deepseek r1",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n"
+        '{"x": 1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        "",
+    ),
+    (
+        "deepseek v3.1",
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>add<｜tool▁sep｜>{"x": 1}<｜tool▁call▁end｜>'
+        "<｜tool▁calls▁end｜>",
+        "",
+    ),
+    (
+        "deepseek v3.2",
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="add">\n<｜DSML｜parameter name="x" string="false">1'
+        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        "",
+    ),
+    (
+        "glm",
+        "<tool_call>add\n<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
+        "",
+    ),
+    (
+        "minimax",
+        '<minimax:tool_call>\n<invoke name="add">\n<parameter name="x">1</parameter>\n</invoke>\n'
+        "</minimax:tool_call>",
+        "",
+    ),
+    (
+        "gpt-oss",
+        "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=functions.add "
+        '<|constrain|>json<|message|>{"x": 1}<|call|>',
+        "<|channel|>analysis<|message|>a",
+    ),
+]
+TEXTS = [
+    ("code", '```\n<tool_call>\n{"name": "add", "arguments": {"x": 1}}\n</tool_call>\n```'),
+    ("another tool", '<tool_call>{"name": "rm", "arguments": {}}</tool_call>'),
+    ("a thought", '<think><tool_call>{"name": "add", "arguments": {}}</tool_call></think>No.'),
+    ("part of a sentence", 'It sends {"name": "add", "parameters": {"x": 1}} to the host.'),
+    ("another document", '{"name": "add", "vote": "A"}'),
+]
+
+
+@rows("name, text, rest", FORMS)
+def test_a_call_of_an_offered_tool_is_read_from_text(name: str, text: str, rest: str) -> None:
+    calls = written_calls(text, NAMES)
+    assert [(call.name, call.arguments) for call in calls] == ONE
+    assert text_without(text, calls) == rest
+
+
+@rows("name, text", TEXTS)
+def test_text_about_a_call_is_text(name: str, text: str) -> None:
+    assert written_calls(text, NAMES) == []
+
+
+@pytest.mark.parametrize("text", [FORMS[0][1], FORMS[-1][1]], ids=["hermes", "gpt-oss"])
+async def test_a_host_that_passes_calls_on_as_text_is_read_like_one_that_reads_them(
+    lab: ScriptedHost, text: str
+) -> None:
+    lab.on("alpha", text=text)
+    provider = open_hosted("openai", base_url=lab.openai, api_key="k")
+    tool = ToolSpec("add", "Adds.", {"type": "object", "properties": {}})
+    try:
+        reply = await provider.complete(
+            Call("alpha", (Message("user", "Add."),), max_tokens=100, tools=(tool,))
+        )
+    finally:
+        await provider.close()
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == ONE
+    assert reply.finish_reason == "tool"
+    assert "add" not in reply.text

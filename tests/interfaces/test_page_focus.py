@@ -1,0 +1,62 @@
+"""With the keyboard alone: what opens can be closed with Escape, and the focus is never lost."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, expect
+
+from tests.support.browsing import Tab
+from tests.support.scripted import ScriptedHost
+
+
+def press(button: Locator, key: str = "Enter") -> None:
+    button.focus()
+    button.press(key)
+
+
+def test_parts_of_a_run_give_the_focus_back(tab: Tab, models: ScriptedHost) -> None:
+    page, keys = tab.page, tab.page.keyboard
+    tab.ask(protocol="voting")
+    expect(tab.verdict).to_be_visible()
+    for name, first in (("Title and tags", page.get_by_label("Title, shown")), ("Delete", None)):
+        opener = page.get_by_role("button", name=name).first
+        press(opener)
+        expect(first or page.get_by_role("button", name="Keep")).to_be_focused()
+        keys.press("Escape")
+        expect(opener).to_be_focused()
+        expect(opener).to_have_attribute("aria-expanded", "false")
+    press(page.get_by_role("button", name="Share", exact=True))
+    make = page.get_by_role("button", name="Make a link")
+    press(make)
+    press(page.get_by_role("button", name="Revoke"))
+    expect(page.get_by_text("no longer opens")).to_be_visible()
+    expect(make).to_be_focused()
+    right = page.get_by_role("button", name="Right", exact=True)
+    press(right)
+    press(page.get_by_role("button", name="Undo"))
+    expect(right).to_be_focused()
+
+
+def test_what_is_removed_gives_the_focus_to_its_neighbour(tab: Tab, models: ScriptedHost) -> None:
+    page = tab.page
+    press(page.get_by_label("remove a seat of lab:beta"))
+    expect(page.get_by_label("remove a seat of lab:gamma")).to_be_focused()
+    tab.ask("What is deleted with keys?", protocol="voting")
+    expect(tab.verdict).to_be_visible()
+    page.get_by_role("link", name="Runs").click()
+    press(page.get_by_role("checkbox", name="mark run").first, "Space")
+    delete = page.get_by_role("group", name="Marked runs").get_by_role("button", name="Delete")
+    press(delete)
+    expect(page.get_by_role("button", name="Keep")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(delete).to_be_focused()
+    press(delete)
+    press(page.get_by_role("alertdialog").get_by_role("button", name="Delete"))
+    expect(page.get_by_text("What is deleted with keys?")).to_have_count(0)
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_who_follows_a_run_is_shown_its_verdict(tab: Tab, models: ScriptedHost) -> None:
+    models.on("*", text="It is so, at length.\n\n" * 60 + "Final answer: 42")
+    tab.ask(protocol="consensus")
+    expect(tab.verdict).to_be_visible()
+    expect(tab.verdict.locator("h2")).to_be_in_viewport()
