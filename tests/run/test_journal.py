@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,6 +35,10 @@ async def journal_in(folder: Path) -> Journal:
     row = store.RunRow.new(RUN, "local", now(), "voting", "Why?", spec.to_json(), worker="w")
     await database.write(lambda connection: store.create(connection, row))
     return Journal(database, RUN, row.epoch)
+
+
+def chosen(event: CallStarted, _: Connection) -> CallStarted:
+    return event
 
 
 def phase(n: int) -> Event:
@@ -132,7 +137,7 @@ async def test_a_call_that_is_answered_leaves_no_prompt_in_memory(tmp_path: Path
     journal = await journal_in(tmp_path)
     for n, prompt in enumerate(prompts):
         sent = CallStarted(**common | {"key": f"{n}"}, **more, prompt_id="p", prompt=prompt, phase="vote")
-        await journal.reserve(lambda _, sent=sent: sent)
+        await journal.reserve(partial(chosen, sent))
     for n in range(2):
         reply = CallFinished(**common | {"key": f"{n}"}, text="yes", finish_reason="stop", phase="vote")
         journal.post(reply)
