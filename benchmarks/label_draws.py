@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from benchmarks.few_labels import Recording, Table
 from benchmarks.recorded_panels import GSM8K, MMLU, PANELS
 from pnyx.reliability.accuracy import OPEN_OPTIONS, PAIRS, AnsweredQuestion, shrunk
+from pnyx.reliability.leads import is_lead
 from pnyx.reliability.scorer import COMMON, DIGITS, SPREADS
 from pnyx.reliability.ties import settled
 from pnyx.reliability.weights import DEPENDENCE, LEAST, learn
@@ -76,37 +77,55 @@ class Cases:
             row[:] = np.bincount(self.place[drawn], minlength=len(row))
         return out
 
-    def accuracy(self, votes: Array, order: Numbers, known: Array) -> Array:
-        """Return draw -> share right of the questions without a label. Ties go to the first in `order`."""
+    def is_right(self, votes: Array, order: Numbers) -> NDArray[np.bool_]:
+        """Return draw, pattern -> whether the vote is right. Ties go to the model listed first in `order`."""
         first = np.zeros_like(votes)
         places = 1e-7 * 0.5 ** np.arange(self.models)
         np.put_along_axis(first, order, np.broadcast_to(places, votes.shape), axis=1)
         votes = np.where(votes.max(axis=1, keepdims=True) > 0, votes, 1.0) + first
         sums = np.einsum("dm,pgm->dpg", votes, self.votes)
-        right = np.where(self.used, sums, -1.0).argmax(axis=2) == self.gold
+        return np.asarray(np.where(self.used, sums, -1.0).argmax(axis=2) == self.gold)
+
+    def accuracy(self, votes: Array, order: Numbers, known: Array) -> Array:
+        """Return draw -> share right of the questions without a label; `order` as in `is_right`."""
         rest = self.count - known
-        return np.asarray((right * rest).sum(axis=1) / rest.sum(axis=1))
+        return np.asarray((self.is_right(votes, order) * rest).sum(axis=1) / rest.sum(axis=1))
 
 
 @dataclass(slots=True)
 class Posterior:
-    """mean: draw, model. covariance: draw, model, model. labels: draw, model -> labelled answers."""
+    """mean: draw, model. covariance: draw, model, model. labels: draw, model -> labelled answers.
+
+    cases: the panel. known: draw, pattern -> labelled questions.
+    """
 
     mean: Array
     covariance: Array
     labels: Numbers
+    cases: Cases
+    known: Array
 
     def votes(self, order: Numbers) -> Array:
         """Return draw, model -> weight, with the models listed in `order` (draw, place)."""
-        out = np.zeros_like(self.mean)
-        for row, listed, mean, covariance, labels in zip(
-            out, order, self.mean, self.covariance, self.labels, strict=True
-        ):
+        out = np.maximum(np.round(self.mean, DIGITS), 0.0)
+        followed = self.followed(out, order)
+        for draw in np.flatnonzero(~followed):
+            listed = order[draw]
+            covariance = self.covariance[draw][np.ix_(listed, listed)]
             found = settled(
-                mean[listed].tolist(), covariance[np.ix_(listed, listed)].tolist(), labels[listed].tolist()
+                self.mean[draw][listed].tolist(), covariance.tolist(), self.labels[draw][listed].tolist()
             )
-            row[listed] = np.maximum(np.round(found, DIGITS), 0.0)
+            out[draw][listed] = np.maximum(np.round(found, DIGITS), 0.0)
         return out
+
+    def followed(self, votes: Array, order: Numbers) -> NDArray[np.bool_]:
+        """Return draw -> whether `votes` were right clearly more often than the majority."""
+        one = self.cases.is_right(votes, order)
+        two = self.cases.is_right(np.ones_like(votes), order)
+        wins, losses = ((self.known * (a & ~b)).sum(axis=1) for a, b in ((one, two), (two, one)))
+        totals = self.known.sum(axis=1)
+        pairs = zip(wins, losses, totals, strict=True)
+        return np.array([is_lead(round(a), round(b), round(n)) for a, b, n in pairs])
 
 
 def posterior(cases: Cases, known: Array) -> Posterior:
@@ -129,7 +148,8 @@ def posterior(cases: Cases, known: Array) -> Posterior:
     mean = np.einsum("kd,kdi->di", shares, modes)
     square = np.array(covariances) + np.einsum("kdi,kdj->kdij", modes, modes)
     second = np.einsum("kd,kdij->dij", shares, square)
-    return Posterior(mean, second - np.einsum("di,dj->dij", mean, mean), given.astype(int))
+    covariance = second - np.einsum("di,dj->dij", mean, mean)
+    return Posterior(mean, covariance, given.astype(int), cases, known)
 
 
 def _mean(right: Array, given: Array, options: float) -> float:

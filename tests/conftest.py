@@ -6,6 +6,7 @@ import gc
 import itertools
 import os
 import re
+import time
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distribution
@@ -19,6 +20,7 @@ from tests.support import network
 from tests.support.postgres import PostgresServer
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
+from tests.support.waiting import until_midnight
 
 network.forbid()
 
@@ -75,6 +77,13 @@ def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
     monkeypatch.setenv("PNYX_MODELS", MODELS)
     return home
+
+
+@pytest.fixture(autouse=True)
+def one_day() -> None:
+    """Start no test in the last minute of a day."""
+    if wait_s := until_midnight(time.time()):
+        time.sleep(wait_s + 0.1)
 
 
 @pytest.fixture(autouse=True)

@@ -7,12 +7,26 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["STALL_S", "until"]
+__all__ = ["STALL_S", "until", "until_midnight"]
 
 T = TypeVar("T")
 
 STALL_S = 30.0
 """What ends at once has ended after this time on the slowest machine. What hangs in tests takes a minute."""
+
+
+MIDNIGHT_S = 60.0
+"""Before the end of a day no test starts for this long: it would see two days."""
+
+
+def until_midnight(now: float) -> float:
+    """Seconds to wait at this time of the system's clock, so that a test does not run across midnight.
+
+    Sums, caps and logs are by the day of UTC, and prompts name the local one.
+    """
+    local = time.localtime(now)
+    left = [86_400 - at for at in (now % 86_400, local.tm_hour * 3600 + local.tm_min * 60 + now % 60)]
+    return max((seconds for seconds in left if seconds < MIDNIGHT_S), default=0.0)
 
 
 async def until(true: Callable[[], T], within: float = 2 * STALL_S) -> T:

@@ -19,9 +19,10 @@ from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
 from .accuracy import AnsweredQuestion, Groups, answer_groups
+from .leads import Case, is_lead, lead
 from .ties import settled
 
-__all__ = ["fit", "fit_category", "fit_votes"]
+__all__ = ["fit", "fit_category", "fit_votes", "labelled_cases"]
 
 STEPS = 100
 SMALL = 1e-8
@@ -44,8 +45,6 @@ NEGLIGIBLE = 12.0
 NOTHING, FULL = 0.6, 1.0
 """A category's difference counts nothing below `NOTHING` standard errors, and in full from `FULL` on."""
 
-Case: TypeAlias = tuple[Groups, bool, int]
-"""(groups, the right one first if there is one; whether there is one; how often the pattern occurred)"""
 Matrix: TypeAlias = list[list[float]]
 
 
@@ -95,7 +94,7 @@ def fit(
     """
     centre = list(prior.values())
     normal = _Prior(centre, centre, precision, precision * ALONG)
-    mode = _climb(_cases(questions, list(prior)), normal, options, centre, None)
+    mode = _climb(labelled_cases(questions, list(prior)), normal, options, centre, None)
     return dict(zip(prior, mode, strict=True))
 
 
@@ -107,7 +106,7 @@ def fit_category(
     if not any(centre):
         return dict(prior)
     normal = _Prior(centre, centre, precision, precision * ALONG)
-    found = _posterior(_cases(questions, list(prior)), normal, options, centre, None)
+    found = _posterior(labelled_cases(questions, list(prior)), normal, options, centre, None)
     errors = [sqrt(row[i]) for i, row in enumerate(found.covariance)]
     apart = [m - c for m, c in zip(found.mode, centre, strict=True)]
     return {
@@ -122,11 +121,12 @@ def fit_votes(
     """Return model -> weight, shrunk towards the panel's mean by the spread that the labels support.
 
     mean: the prior mean of the weights, in nats. The result is the average over `SPREADS`, each as likely as
-    its prior and the labels make it, without the differences that the labels do not settle (`ties.settled`):
-    they leave `models`, strongest first if it is known, in the listed order. A model without answers gets
-    about the mean. The order of the questions is irrelevant.
+    its prior and the labels make it. Differences that the labels do not settle count only if votes with them
+    were right clearly more often than a majority (`leads.is_lead`); otherwise they leave `models`, strongest
+    first if it is known, in the listed order (`ties.settled`). A model without answers gets about the mean.
+    The order of the questions is irrelevant.
     """
-    cases, size = _cases(questions, models), len(models)
+    cases, size = labelled_cases(questions, models), len(models)
     ones = [1.0] * size
     found: list[tuple[float, _Posterior]] = []
     for spread, plausible in SPREADS.items():
@@ -150,7 +150,11 @@ def fit_votes(
         ]
         for i in range(size)
     ]
-    votes = settled(mean_of, covariance, _answered(cases, size))
+    answered, centre = _answered(cases, size), fsum(mean_of) / size
+    # Of a model without answers only the prior is known, and that is nearer to 0 than the others' weights.
+    votes = [max(0.0, weight if n else centre) for weight, n in zip(mean_of, answered, strict=True)]
+    if not is_lead(*lead(cases, votes, ones)):
+        votes = settled(mean_of, covariance, answered)
     return {model: round(vote, DIGITS) for model, vote in zip(models, votes, strict=True)}
 
 
@@ -174,7 +178,7 @@ def _certain(difference: float, error: float) -> float:
     return difference * min(1.0, max(0.0, (abs(difference) / error - NOTHING) / (FULL - NOTHING)))
 
 
-def _cases(questions: Iterable[AnsweredQuestion], models: Sequence[str]) -> list[Case]:
+def labelled_cases(questions: Iterable[AnsweredQuestion], models: Sequence[str]) -> list[Case]:
     """Return the labelled questions as patterns with counts; with few models, few patterns repeat often."""
     patterns: Counter[tuple[Groups, bool]] = Counter()
     for q in questions:

@@ -1,9 +1,8 @@
 """Which differences of votes the labels settle; the others break no tie, and leave the listed order as it is.
 
-A few labels cost accuracy less by overruling majorities than by deciding ties at random. A difference that
-counts from z standard errors on costs at most s · max over x of x · P(N > z + x) if it has the wrong sign: N
-is a standard normal variable, x the true difference over its standard error, and s that of a difference of
-two accuracies. `certainty` is the least z by which that is at most `MOST_LOST`.
+A few labels cost accuracy less by overruling majorities than by deciding ties at random. What a difference
+with the wrong sign costs follows from the standard errors from which on it counts (`leads.least_errors`).
+`certainty` is their least number by which that is at most `MOST_LOST`.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import fsum, sqrt
-from statistics import NormalDist
 from typing import TypeAlias
+
+from .leads import least_errors
 
 __all__ = ["MOST_LOST", "certainty", "settled"]
 
@@ -23,7 +23,6 @@ MOST_CERTAIN = 0.9
 SOFT = 0.2
 """A difference from the mean counts in full from this many standard errors above `certainty` on, and as many
 below it not at all."""
-DISTANCES = tuple(k / 20 for k in range(1, 41))
 
 Matrix: TypeAlias = Sequence[Sequence[float]]
 
@@ -31,16 +30,7 @@ Matrix: TypeAlias = Sequence[Sequence[float]]
 @cache
 def certainty(labels: int) -> float:
     """Return how many standard errors settle a difference of models with `labels` labelled answers each."""
-    error = sqrt(0.5 / max(labels, 1))
-    low, high = 0.0, MOST_CERTAIN
-    if error * _regret(high) > MOST_LOST:
-        return high
-    if error * _regret(low) <= MOST_LOST:
-        return low
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if error * _regret(middle) > MOST_LOST else (low, middle)
-    return high
+    return least_errors(sqrt(0.5 / max(labels, 1)), MOST_LOST, MOST_CERTAIN)
 
 
 def settled(mean: Sequence[float], covariance: Matrix, labels: Sequence[int]) -> list[float]:
@@ -75,12 +65,6 @@ def _share(errors: float, certain: float) -> float:
     """Return the part of a difference that counts: all of it if any difference is certain enough."""
     half = min(SOFT, certain)
     return min(1.0, max(0.0, (errors - certain + half) / (2 * half))) if half else 1.0
-
-
-def _regret(certain: float) -> float:
-    """Return the expected loss of the worst difference, in standard errors."""
-    above = NormalDist().cdf
-    return max(x * above(-(certain + x)) for x in DISTANCES)
 
 
 def _level(group: Sequence[int], votes: Sequence[float], labels: Sequence[int]) -> float:
