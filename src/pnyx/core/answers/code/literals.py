@@ -68,6 +68,9 @@ def read_literal(text: str) -> Code | None:
         return None
     if _MODEL.fullmatch(text):
         return Code("token", text.casefold(), text)
+    if _FLAG.fullmatch(text):
+        # --depth=3 and --depth 3 are one flag.
+        return Code("token", text.replace(" ", "=", 1), text)
     return Code("token", text, text) if _is_token(text) else None
 
 
@@ -97,6 +100,7 @@ _MAYBE_VALUE = regex(
     r"""[bBrRuU]{0,2}["']|[\[{(]|(?:None|none|null)$|set\(\)$"""
     r"""|(?:set|frozenset|range|Counter|deque|OrderedDict|array|dict_(?:keys|values|items))\("""
 )
+_FLAG = regex(r"--[A-Za-z][\w-]* [^\s-]\S*")
 _CALLED = regex(r"[A-Za-z_]+[({]")
 _BASED = regex(r"([+-]?0[xXoObB])([0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)")
 _VERSION = regex(

@@ -26,6 +26,13 @@ _SMALL = frozenset(
     ("and", "of", "the", "for", "in", "on", "de", "la", "du", "des", "der", "und", "et", "y", "&")
 )
 """Words that have no letter in an abbreviation."""
+_PARTICLES = frozenset(
+    ("da", "das", "de", "del", "della", "der", "den", "di", "dos", "du", "la", "le", "van", "von", "zu")
+)
+"""Words of last names: `van Gogh`, `da Vinci`."""
+_FIRST_INITIALS = regex(r"(?:[A-Z]\.\s?){2,3}[A-Za-z]")
+_JUNIOR = regex(r", (Jr|Sr)\b\.?")
+_EXPANDED = regex(r"([^()]{4,70}) \(([A-Z][A-Za-z]{1,7})\)")
 _HYPHENED = regex(r"(?<=[^\W\d_])[- ](?=\d)|(?<=\b[^\W\d_])-(?=[^\W\d_]{3})")
 """Between letters and digits, and behind one letter: `UTF-8`, `e-mail`."""
 _IZE = regex(r"(?<=\w{3})is(?=(?:e[drs]?|ers|ing|ation|ations)$)")
@@ -55,6 +62,7 @@ def same_spelling(one: str, two: str, *, person: bool = False) -> bool:
     """
     if max(len(one), len(two)) > MAX_CHARS:
         return False
+    one, two = _without_abbreviation(one), _without_abbreviation(two)
     if any("(" in text and _OPERATORS.search(text) for text in (one, two)):
         return False  # brackets that group
     if person:
@@ -66,14 +74,18 @@ def same_spelling(one: str, two: str, *, person: bool = False) -> bool:
         mine == theirs
         or _abbreviates(one, two)
         or _abbreviates(two, one)
-        or _same_person(mine, theirs, last=person and _is_name(one) and _is_name(two))
+        or _same_person(
+            _apart(one, mine, theirs),
+            _apart(two, theirs, mine),
+            last=person and _is_name(one) and _is_name(two),
+        )
     )
 
 
 @functools.lru_cache(maxsize=4096)
 def _spelled(text: str) -> tuple[str, ...]:
     """The words of a name in one spelling: American, with Arabic numbers, without hyphens and articles."""
-    words = _WORD.findall(strip_edges(text))
+    words = _WORD.findall(strip_edges(_JUNIOR.sub(r" \1", text)))
     if len(words) > 1 and _CAPITALISED.match(words[0]):
         words = _numbered(words)
     short = table("spellings")["short"]
@@ -104,7 +116,7 @@ def _american(word: str) -> str:
 
 
 def _abbreviates(short: str, long: str) -> bool:
-    letters = short.replace(".", "").strip()
+    letters = short.replace(".", "").strip().removeprefix("the ").removeprefix("The ")
     if not (3 <= len(letters) <= 8 and letters.isalpha() and letters.isupper()):
         return False
     words = [word for word in _WORD.findall(long.replace("-", " ")) if word.casefold() not in _SMALL]
@@ -113,15 +125,31 @@ def _abbreviates(short: str, long: str) -> bool:
     )
 
 
+def _without_abbreviation(text: str) -> str:
+    """`World Health Organization` of `World Health Organization (WHO)`."""
+    match = _EXPANDED.fullmatch(text)
+    return match[1] if match and _abbreviates(match[2], match[1]) else text
+
+
 def _same_person(mine: tuple[str, ...], theirs: tuple[str, ...], *, last: bool) -> bool:
     """Whether the last names are the same, and each name before them is the other or its initial."""
     if mine[-1] != theirs[-1] or not mine[-1].isalpha() or len(mine[-1]) < 3:
         return False
     if last and min(len(mine), len(theirs)) == 1:
         return True
+    shorter, longer = sorted((mine, theirs), key=len)
+    if last and shorter[0] in _PARTICLES and longer[-len(shorter) :] == shorter:
+        return True  # van Gogh
     return len(mine) == len(theirs) > 1 and all(
         a == b or _is_initial(a, b) or _is_initial(b, a) for a, b in zip(mine[:-1], theirs[:-1], strict=True)
     )
+
+
+def _apart(text: str, name: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a name, its initials apart if the other has so many: `js bach` of `J. S. Bach`."""
+    first = name[0]
+    fits = _FIRST_INITIALS.match(text) and first.isalpha() and len(first) - 1 + len(name) == len(other)
+    return (*first, *name[1:]) if fits else name
 
 
 def _is_initial(letter: str, word: str) -> bool:
@@ -130,5 +158,5 @@ def _is_initial(letter: str, word: str) -> bool:
 
 def _is_name(text: str) -> bool:
     """Whether all words of `text` but small ones have capitals."""
-    words = [word for word in _WORD.findall(text) if word.casefold() not in _SMALL]
+    words = [word for word in _WORD.findall(text) if word.casefold() not in _SMALL | _PARTICLES]
     return bool(words) and len(words) <= 5 and all(_CAPITALISED.match(word) for word in words)

@@ -37,7 +37,11 @@ def read_date(text: str, *, day_first: bool = False) -> str | None:
     A date in digits is read only if one order of day and month is possible: `03/05/2024` stays text unless
     `day_first`.
     """
-    if len(text) > MAX_CHARS or not any(map(str.isdigit, text)):
+    if len(text) > MAX_CHARS:
+        return None
+    if not any(map(str.isdigit, text)) and (place := _DAY_IN_WORDS.search(text)):
+        text = f"{text[: place.start()]}{_PLACES[place[1].casefold()]}{text[place.end() :]}"
+    if not any(map(str.isdigit, text)):
         return None
     for form in _NUMERIC:
         if match := form.fullmatch(text):
@@ -60,6 +64,22 @@ def _other_iso(text: str) -> str | None:
     except ValueError:
         return None
     return None
+
+
+_ONES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+_TEENS = ("tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth")
+_PLACES = {
+    name: n
+    for n, name in enumerate(
+        (
+            *(*_ONES, *_TEENS, "eighteenth", "nineteenth", "twentieth"),
+            *(f"twenty-{one}" for one in _ONES),
+            *("thirtieth", "thirty-first"),
+        ),
+        1,
+    )
+}
+_DAY_IN_WORDS = regex(rf"\b({'|'.join(sorted(_PLACES, key=len, reverse=True))})\b(?= of [A-Z]|$)", 2)
 
 
 @cache

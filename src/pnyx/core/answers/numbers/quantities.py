@@ -154,6 +154,9 @@ def read_quantity(text: str, decimal: str = "") -> Quantity | None:
     """
     if height := _FEET.fullmatch(text):
         text = f"{height[1]} ft {height[2]} in"
+    if angle := _MINUTES_OF_ARC.fullmatch(text):
+        parts = (Fraction(angle[1]), Fraction(angle[2]) / 60, Fraction(angle[3] or 0) / 3600)
+        return Quantity(sum(parts, Fraction()), read_unit("°") or NONE)
     if before := _PERCENT_BEFORE.match(text):
         text = f"{text[before.end() :]}%"
     if any(map(text.__contains__, BELOW_FIRST)) and (part := read_spelled(text)) is not None:
@@ -167,6 +170,9 @@ def read_quantity(text: str, decimal: str = "") -> Quantity | None:
 
 
 _FEET = regex(r"(\d{1,2})\s?['′’]\s?(\d{1,2}(?:\.\d+)?)(?:\s?(?:[\"″”]|''))?")
+_MINUTES_OF_ARC = regex(
+    r"(\d{1,3})\s?°\s?([0-5]?\d(?:\.\d+)?)\s?['′’]?(?:\s?([0-5]?\d(?:\.\d+)?)\s?(?:[\"″”]|'')?)?"
+)
 _LONG_SCALE = regex(r"\b(?:billion|billón|billones)\b", re.IGNORECASE)
 _COMMA_NUMBER = regex(r"(?<![\d.,])(\d{1,3}(?:[ .']\d{3})+|\d*),(\d+)(?![\d.,]\d|\d)")
 _GROUPED_BY_POINTS = regex(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.,]\d|\d)")

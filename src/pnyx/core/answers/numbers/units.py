@@ -49,6 +49,7 @@ s     | mμn    | time         | 1            | second, sec
 min   |        | time         | 60           | minute
 h     |        | time         | 3600         | hour, hr
 d     |        | time         | 86400        | day
+fortnight |    | time         | 1209600      |
 wk    |        | time         | 604800       | week
 mo    |        | calendar     | 1            | month
 y     |        | calendar     | 12           | year, yr
@@ -117,6 +118,21 @@ _ALIASES = {
     "kmh": "km/h",
     "kmph": "km/h",
     "kilo": "kg",
+    "kbps": "kbit/s",
+    "mbps": "Mbit/s",
+    "gbps": "Gbit/s",
+    "kilohm": "kΩ",
+    "kilohms": "kΩ",
+    "megohm": "MΩ",
+    "megohms": "MΩ",
+    "n m": "N × m",
+    "n·m": "N × m",
+    "newton metre": "N × m",
+    "newton metres": "N × m",
+    "newton-metre": "N × m",
+    "newton-metres": "N × m",
+    "newton meter": "N × m",
+    "newton meters": "N × m",
     "cc": "cm^3",
     "mcg": "μg",
     "ug": "μg",

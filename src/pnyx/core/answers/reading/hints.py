@@ -28,6 +28,8 @@ class Hints:
     identifier or a version, where leading and trailing zeros count. options: its options in order, their
     letters first: `("A", "Paris")`. unit: the unit of measure that it asks for. ratio: it asks for a ratio,
     so that `3:2` equals `6:4`. day_first: its language writes the day before the month: `03/05/2024`.
+    counted: it asks how many, so that `none` is 0. true_or_false: it asks for one of the two, so that `F` is
+    false.
     factored, expanded: it asks for an expression in this form, so that its value alone is not enough.
     printed: it asks what code prints, so that case counts. verbatim: it asks for exactly what is printed.
     topics: what it is about, of `words/topics.json`, so that codes and symbols name things, and the last name
@@ -45,6 +47,8 @@ class Hints:
     unit: Unit = NONE
     ratio: bool = False
     day_first: bool = False
+    counted: bool = False
+    true_or_false: bool = False
     factored: bool = False
     expanded: bool = False
     printed: bool = False
@@ -74,6 +78,8 @@ def hints_of(question: str | None) -> Hints:
         unit=question_unit(text) or NONE,
         ratio=bool(_RATIO.search(text)),
         day_first=language in table("dates")["day_first"],
+        counted=_asks_for_number(text, language),
+        true_or_false=bool(_TRUE_OR_FALSE.search(text)),
         factored=bool(_FACTORED.search(text)),
         expanded=bool(_EXPANDED.search(text)),
         printed=bool(_PRINTED.search(text)),
@@ -120,6 +126,15 @@ _PROGRAM = regex(
 )
 
 
+def _asks_for_number(text: str, language: str) -> bool:
+    folded = text.casefold()
+    words = table("counts")["asked"]
+    # Where the language is not known, long words tell.
+    asked = words.get(language) or [word for rows in words.values() for word in rows if len(word) > 4]
+    return any(word in folded for word in asked)
+
+
+_TRUE_OR_FALSE = regex(r"\btrue or false\b|\btrue/false\b|\bT or F\b", 2)
 _FACTORED = regex(
     r"(?:^|[.:;?!]\s+|\bplease )factor(?:i[sz]e)?\b(?! of\b)"
     r"|\bfactor(?:i[sz]e)? (?:completely|fully)\b"
@@ -221,7 +236,7 @@ def _options(text: str) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-_WORDS = r"(?P<words>[a-zμ°$€£/]+(?:\s+[a-z/]+){0,3})"
+_WORDS = r"(?P<words>(?:°[CF]\b|[a-zμ°$€£/]+)(?:\s+[a-z/]+){0,3})"
 _HOW_MANY = regex(rf"\b(?i:how many)\s+{_WORDS}")
 _IN = regex(rf"\b(?i:in|to|into)\s+(?!second\b){_WORDS}")
 _SYMBOLS = frozenset("mghsL")

@@ -11,7 +11,7 @@ __all__ = ["letters_of"]
 
 _LETTER = regex(
     r"(?:(?:(?:the )?(?:correct |right |final )?(?:answer|option|choice) is )?(?:option|choice|answer"
-    r"|alternative|letter|antwort|opción|opção|opzione|respuesta|réponse|resposta|risposta|вариант|ответ)\s+|(?:选项|選項|选|選|答案|보기)\s*"
+    r"|alternative|letter|antwort|opción|opção|opzione|respuesta|réponse|resposta|risposta|letra|alternativa|lettera|lettre|optie|odpowiedź|вариант|ответ)\s+|(?:选项|選項|选|選|答案|보기)\s*"
     r"|(?:the )?(?:correct |right |final )?(?:answer|option|choice) is )?[(\[]?([A-Z])(?:[)\]][.:]?|[.:])?"
     r"|(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])\)|(?:option|choice)\s+\(?([A-Z])\)?(?:\s*[.:,]|\s+-))"
     r"(?!\s*(?:(?:and|or)\b|[,&]|\(?[A-Z]\))).+",
@@ -25,6 +25,8 @@ _OPTIONS = regex(r"^(?:options|choices|answers|both)\s+(?=[(A-Z])|\s+only$", re.
 _AND = regex(r"\s(?:and|und|et|y|e|и)\s", re.IGNORECASE)
 _LETTER_ALONE = regex(r"(?<![^\W\d_])[A-Z](?![^\W\d_])", re.IGNORECASE)
 _ANY_LETTER = regex(r"[(\[]?([^\W\d_])[)\].:]*")
+_CYRILLIC = regex(r"(?:(?:вариант|ответ|буква)\s+)?[(\[]?([А-Е])(?:[)\].:]+\s.+|[)\].:]*)", re.IGNORECASE)
+_WITH_ARTICLE = regex(r"(?:la|le|el) ([A-H])|([A-H]) şıkkı(?:dır)?")
 _RUN_OF_ONE = regex(r"[A-Za-z]")
 _RUN = regex(r"[A-Z]{2,6}")
 
@@ -38,6 +40,10 @@ def letters_of(text: str, letters: str = "", *, ordered: bool = False) -> str | 
     text = _OPTIONS.sub("", text)
     if letters and (match := _ANY_LETTER.fullmatch(text)) and match[1].upper() in letters:
         return match[1].upper()
+    if letters and (match := _CYRILLIC.fullmatch(text)) and match[1].upper() in letters:
+        return match[1].upper()
+    if match := _WITH_ARTICLE.fullmatch(text):
+        return str(match[1] or match[2])
     if ordered and len(items := items_of(text, ordered=True)) > 1 and all(map(_RUN_OF_ONE.fullmatch, items)):
         return ", ".join(item.upper() for item in items)
     if match := _LETTER.fullmatch(text):

@@ -361,7 +361,7 @@ def _balanced(text: str) -> bool:
 
 
 _UNIT = regex(
-    r"(?P<head>.*[\d)}π|])(?:\s|\\[,; ]|~)*"
+    r"(?P<head>.*(?:[\d)}π|]|\\pi(?=[\s\\~])))(?:\s|\\[,; ]|~)*"
     r"(?:\\(?:text|mathrm|mbox|operatorname)\s*\{[\s~]*(?P<quoted>[^{}]*)\}"
     r"|(?P<bare>[A-Za-zμ°][A-Za-zμ°/ .]*))(?:\s*\^\s*\{?\s*(?P<power>[23])\s*\}?)?"
 )

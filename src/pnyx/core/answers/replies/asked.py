@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...regex import regex
 from ..language.sentences import repeats, stated
+from ..language.truths import read_truth
 from ..reading.labels import find_label
 from ..same.statements import only_value
 
@@ -25,6 +26,10 @@ _LEAD = regex(
     r"|this means(?: that)?)\b,?\s*)+",
     2,
 )
+_POLAR = regex(
+    r"(?:^|[.?!]\s+)(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had) [^.?!]*\?\s*$", 2
+)
+"""A question that is answered with yes or no."""
 _RIGHT = regex(r".*=\s*(?P<right>[^=]+)")
 _BLOCK = regex(r"\s*```[ \t]*\w*[ \t]*\n(?P<content>[^`]{1,400}?)\n?[ \t]*```\s*")
 
@@ -43,6 +48,8 @@ def answer_to(
     value = stated(last, question)
     if value and is_credible(value) and repeats(last.replace(value, "", 1), question):
         return value
+    if english and _POLAR.search(question) and (truth := read_truth(sentences[0])):
+        return truth
     if not english or not _COUNTED.search(question):
         return ""
     if found := _RIGHT.fullmatch(last):

@@ -21,6 +21,7 @@ from ..numbers.dates import read_weekday
 from ..numbers.ordinals import read_ordinal
 from ..numbers.ranges import read_range, read_ratio
 from ..numbers.units import NONE
+from ..reading.counts import in_digits
 from ..reading.envelopes import whole_object_answer
 from ..reading.hints import NO_HINTS, Hints, hints_of
 from ..reading.labels import find_label, labels_in, without_ending
@@ -51,6 +52,8 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         return True
     hints = hints_of(question)
     one, two = _without_label(a), _without_label(b)
+    if hints.counted or hints.true_or_false:
+        one, two = in_digits(one, hints), in_digits(two, hints)
     if _same(read(_without_hedge(one), hints), read(_without_hedge(two), hints), hints):
         return True
     if max(len(a), len(b)) > MAX_COMPARED:
@@ -83,11 +86,14 @@ def _without_hedge(value: str) -> str:
     """`value` without words that say only how sure it is, and without a remark in brackets."""
     if not value[:1].isalnum() or len(value) > MAX_CHARS:
         return value
+    if denied := _NOT_OTHER.fullmatch(value):
+        value = denied[1]
     return _ASIDE.sub("", _HEDGE.sub("", value, count=1)) or value
 
 
 MAX_COMPARED = 2000
 """Characters of a text that is compared by the rules of its kind; a longer one has to be written alike."""
+_NOT_OTHER = regex(r"([^\s,][^,]{0,60}), (?:and )?not (?:[^\s,]+ ?){1,4}")
 _ASIDE = regex(
     r"\s+\((?:approx(?:imately|\.)?|about|rounded[^()]*|exact(?:ly)?"
     r"|(?:the|which|i\.e\.|since|because|as) [^()]{2,80})\)$",
