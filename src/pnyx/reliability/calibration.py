@@ -2,11 +2,11 @@
 
 A curve is learned from the outcomes of one protocol, one panel and one rule of support. Votes that asked the
 strongest seats first, and those that asked all, are two kinds of outcomes of one protocol: while one kind has
-fewer than `ENOUGH`, the other counts too, with an offset that is learned (partial pooling, Gelman & Hill 2007). The curve is
-beta calibration (Kull, Silva Filho & Flach 2017), a logistic curve with three parameters, or isotonic
-regression (Barlow et al. 1972; Zadrozny & Elkan 2002), the non-decreasing curve closest to the outcomes. Beta
-calibration needs fewer outcomes; from `CHOOSE` outcomes on, isotonic regression is used if it predicts
-held-out ones clearly better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
+fewer than `ENOUGH`, the other counts too, with an offset that is learned (partial pooling, Gelman & Hill
+2007). The curve is beta calibration (Kull, Silva Filho & Flach 2017), a logistic curve with three parameters,
+or isotonic regression (Barlow et al. 1972; Zadrozny & Elkan 2002), the non-decreasing curve closest to the
+outcomes. Beta calibration needs fewer outcomes; from `CHOOSE` outcomes on, isotonic regression is used if it
+predicts held-out ones clearly better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
 """
 
 from __future__ import annotations

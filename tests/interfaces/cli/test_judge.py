@@ -176,7 +176,7 @@ def test_from_twenty_outcomes_of_the_panel_on_there_is_a_confidence(twenty: Scri
     assert learned["low"] <= run["confidence"] <= learned["high"]
     assert learned["panel"] == ["lab:alpha", "lab:beta", "lab:gamma"]
     assert (learned["protocol"], learned["rule"]) == ("voting", run["detail"]["raw_rule"])
-    # Two votes asked the strongest first: the others count for them too. Another panel has outcomes of its own.
+    # Two votes asked the strongest first: the others count for them too. Another panel has its own outcomes.
     first = ask(98).json
     assert first["confidence_rule"] == "beta calibration on 22 outcomes of this panel"
     assert first["detail"]["calibration"]["protocol"] == "voting, strongest first"

@@ -75,10 +75,10 @@ def _figures(
 ) -> dict[str, Any]:
     """n, right, needs: outcomes, right ones, and how many are missing for a confidence.
 
-    ece, brier: of support. confidence: method, the number of outcomes behind it, and its errors, cross-fitted,
-    which are null with too few outcomes in the other folds; null if there is no confidence. beside: outcomes
-    of the other kind, which may count for the confidence too. is_kind: whether `pairs` are of one kind, since
-    several have no curve.
+    ece, brier: of support. confidence: method, the number of outcomes behind it, and its errors, which are
+    cross-fitted, and null with too few outcomes in the other folds; null if there is no confidence. beside:
+    outcomes of the other kind, which may count for the confidence too. is_kind: whether `pairs` are of one
+    kind, since several have no curve.
     """
     curve = fit(pairs, beside) if is_kind else None
     learned = cross_fitted(pairs, beside) if curve else []
