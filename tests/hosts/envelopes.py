@@ -10,9 +10,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["DIALECTS", "Envelope", "Mutation", "envelope", "mutations", "wire"]
+__all__ = ["DIALECTS", "FORMS", "Envelope", "Mutation", "envelope", "mutations", "wire"]
 
 DIALECTS = ("openai", "anthropic", "google", "mistral")
+FORMS = ("responses", "cohere", "converse")
+"""Forms of other APIs, which gateways pass on, and which a type or the names of fields show."""
 Path = tuple[str | int, ...]
 """Where a value stands: the number of its document, then keys and numbers."""
 OTHER_TYPES: tuple[Any, ...] = (0, 7, 1.5, True, False, "", "x", [], ["x"], [{"x": 1}], {}, {"x": 1})
@@ -37,7 +39,13 @@ class Envelope:
 
 def envelope(dialect: str, stream: bool) -> Envelope:
     """A reply with thoughts, two pieces of text and a tool call."""
-    builders = {"anthropic": (_anthropic, _anthropic_stream), "google": (_google, _google_stream)}
+    builders = {
+        "anthropic": (_anthropic, _anthropic_stream),
+        "google": (_google, _google_stream),
+        "responses": (_responses, _responses_stream),
+        "cohere": (_cohere, _cohere_stream),
+        "converse": (_converse, _converse_stream),
+    }
     return builders.get(dialect, (_openai, _openai_stream))[stream]()
 
 
@@ -178,6 +186,99 @@ def _google_stream() -> Envelope:
     at: Path = ("candidates", 0, "content", "parts")
     texts: dict[Path, str] = {(1, *at, 0): "Yes, ", (2, *at, 0): "seven."}
     return Envelope(documents, texts, [(3, "candidates", 0, "finishReason")], [(n, *at) for n in range(4)])
+
+
+def _response(output: list[Any], status: str = "completed") -> dict[str, Any]:
+    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15, "input_tokens_details": {}}
+    return {"id": "r", "object": "response", "status": status, "output": output, "usage": usage}
+
+
+def _responses() -> Envelope:
+    parts: list[Any] = [
+        {"type": "output_text", "text": text, "annotations": []} for text in ("Yes, ", "seven.")
+    ]
+    call = {"type": "function_call", "call_id": "c", "name": "add", "arguments": '{"x": 1}'}
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "No divisor."}]}
+    document = _response([thought, {"type": "message", "role": "assistant", "content": parts}, call])
+    at: Path = (0, "output", 1, "content")
+    return Envelope([document], {(*at, 0): "Yes, ", (*at, 1): "seven."}, [()], [(0, "output")])
+
+
+def _responses_stream() -> Envelope:
+    call = {"type": "function_call", "call_id": "c", "name": "add", "arguments": '{"x": 1}'}
+    events: list[Any] = [
+        {"type": "response.created", "response": {"id": "r", "object": "response", "status": "in_progress"}},
+        {"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "No divisor."},
+        {"type": "response.output_text.delta", "output_index": 1, "delta": "Yes, "},
+        {"type": "response.output_text.delta", "output_index": 1, "delta": "seven."},
+        {"type": "response.output_item.done", "output_index": 2, "item": call},
+        {"type": "response.completed", "response": _response([])},
+    ]
+    texts: dict[Path, str] = {(2, "delta"): "Yes, ", (3, "delta"): "seven."}
+    return Envelope(events, texts, [(5,)], [], names=[event["type"] for event in events])
+
+
+def _cohere() -> Envelope:
+    content = [{"type": "thinking", "thinking": "No divisor."}]
+    content += [{"type": "text", "text": text} for text in ("Yes, ", "seven.")]
+    calls = [{"id": "t", "type": "function", "function": {"name": "add", "arguments": '{"x": 1}'}}]
+    message = {"role": "assistant", "content": content, "tool_calls": calls}
+    usage = {"tokens": {"input_tokens": 10, "output_tokens": 5}}
+    document = {"id": "c", "finish_reason": "TOOL_CALL", "message": message, "usage": usage}
+    at: Path = (0, "message", "content")
+    return Envelope([document], {(*at, 1): "Yes, ", (*at, 2): "seven."}, [()], [at])
+
+
+def _cohere_stream() -> Envelope:
+    function = {"name": "add", "arguments": '{"x": 1}'}
+    call = {"tool_calls": {"id": "t", "type": "function", "function": function}}
+    end = {"finish_reason": "TOOL_CALL", "usage": {"tokens": {"input_tokens": 10, "output_tokens": 5}}}
+    deltas: list[tuple[str, Any]] = [
+        ("message-start", {"message": {"role": "assistant"}}),
+        ("content-delta", {"message": {"content": {"thinking": "No divisor."}}}),
+        ("content-delta", {"message": {"content": {"text": "Yes, "}}}),
+        ("content-delta", {"message": {"content": {"text": "seven."}}}),
+        ("tool-call-start", {"message": call}),
+        ("message-end", end),
+    ]
+    events = [{"type": kind, "index": 0, "delta": delta} for kind, delta in deltas]
+    at: Path = ("delta", "message", "content", "text")
+    return Envelope(events, {(2, *at): "Yes, ", (3, *at): "seven."}, [(5,)], [])
+
+
+def _converse() -> Envelope:
+    content = [
+        {"reasoningContent": {"reasoningText": {"text": "No divisor.", "signature": "s"}}},
+        {"text": "Yes, "},
+        {"text": "seven."},
+        {"toolUse": {"toolUseId": "t", "name": "add", "input": {"x": 1}}},
+    ]
+    document = {
+        "output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": "tool_use",
+        "usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15},
+    }
+    at: Path = (0, "output", "message", "content")
+    return Envelope([document], {(*at, 1): "Yes, ", (*at, 2): "seven."}, [()], [at])
+
+
+def _converse_stream() -> Envelope:
+    tool = {"toolUse": {"toolUseId": "t", "name": "add"}}
+    deltas = [
+        (0, {"reasoningContent": {"text": "No divisor."}}),
+        (1, {"text": "Yes, "}),
+        (1, {"text": "seven."}),
+    ]
+    documents: list[Any] = [
+        {"messageStart": {"role": "assistant"}},
+        *({"contentBlockDelta": {"contentBlockIndex": at, "delta": delta}} for at, delta in deltas),
+        {"contentBlockStart": {"contentBlockIndex": 2, "start": tool}},
+        {"contentBlockDelta": {"contentBlockIndex": 2, "delta": {"toolUse": {"input": '{"x": 1}'}}}},
+        {"messageStop": {"stopReason": "tool_use"}},
+        {"metadata": {"usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}}},
+    ]
+    at: Path = ("contentBlockDelta", "delta", "text")
+    return Envelope(documents, {(2, *at): "Yes, ", (3, *at): "seven."}, [(6,)], [])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, Message
 from pnyx.providers.hosted.connection import Connection, Limits, Response
 from pnyx.providers.hosted.provider import HostedProvider, open_hosted
-from tests.hosts.envelopes import DIALECTS, envelope, mutate, mutations, wire
+from tests.hosts.envelopes import DIALECTS, FORMS, envelope, mutate, mutations, wire
 
 HOST = "host.example:8000"
 forms = pytest.mark.parametrize("form", ["whole", "stream"])
@@ -113,7 +113,30 @@ def test_text_that_was_not_touched_is_read(lab: Lab, dialect: str, form: str, da
     if all(change.what == "add" for change in changes):
         assert result.text == "".join(reply.texts.values())
         assert result.reasoning == "No divisor."
-        assert [(call.name, call.arguments) for call in result.tool_calls] == [("add", {"x": 1})]
+        assert [(call.name, call.arguments.get("x")) for call in result.tool_calls] == [("add", 1)]
+        assert result.usage is not None
+        assert (result.usage.input_tokens, result.usage.output_tokens) == (10, 5)
+
+
+@pytest.mark.parametrize("api", FORMS)
+@forms
+@settings(max_examples=20)
+@given(data=st.data())
+def test_a_reply_of_another_api_is_read_or_its_error_quotes_it(
+    lab: Lab, api: str, form: str, data: st.DataObject
+) -> None:
+    reply = envelope(api, form == "stream")
+    changes = data.draw(mutations(reply))
+    pieces = data.draw(wire(reply, mutate(reply, changes), form == "stream"))
+    result, _ = lab.ask("openai", pieces, data.draw(st.booleans()))
+    if isinstance(result, ProviderError):
+        assert HOST in str(result)
+        _quotes(result, pieces)
+        # What only adds something unknown changes nothing.
+        assert any(change.what != "add" for change in changes), result
+    elif all(change.what == "add" for change in changes):
+        assert (result.text, result.reasoning) == ("Yes, seven.", "No divisor.")
+        assert [(call.name, call.arguments.get("x")) for call in result.tool_calls] == [("add", 1)]
         assert result.usage is not None
         assert (result.usage.input_tokens, result.usage.output_tokens) == (10, 5)
 

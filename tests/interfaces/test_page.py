@@ -43,7 +43,9 @@ def test_without_a_key_the_page_asks_for_one_and_refuses_a_wrong_one(browser: Br
 
 def test_a_run_is_followed_and_ends_in_a_verdict(tab: Tab, server: Serve, models: ScriptedHost) -> None:
     text = "**It is so**, for three reasons that are given here.\n\nFinal answer: 42"
-    models.on("*", text=text, drip=(300, 0.15))
+    # The rest of a reply comes without pauses once its middle has been seen.
+    seen: list[bool] = []
+    models.on("*", text=text, drip=(600, 1.5), hurry=lambda: bool(seen))
     run = tab.ask("Why is it so?", "voting")
     page = tab.page
     seats = page.get_by_role("group", name="Seats").get_by_role("region")
@@ -52,6 +54,7 @@ def test_a_run_is_followed_and_ends_in_a_verdict(tab: Tab, server: Serve, models
     expect(writing).to_have_count(3)
     expect(writing.first.locator("strong")).to_have_text("It is so")
     assert "Final answer" not in writing.first.inner_text()
+    seen.append(True)
     expect(page.locator('[aria-current="step"]')).to_contain_text("vote")
     expect(tab.verdict).to_be_visible(timeout=30_000)
     result = server.get(f"/v1/runs/{run}")

@@ -24,7 +24,7 @@ from yarl import URL
 from ...errors import ProviderError
 from .documents import Documents
 from .failures import failure, read_report
-from .trouble import SOCKS, trouble
+from .trouble import NO_TLS, SOCKS, trouble
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -96,7 +96,7 @@ class Connection:
         limits: Limits,
         body: dict[str, Any] | None = None,
     ) -> AsyncIterator[Response]:
-        """Send a request, with `body` as JSON; the response, whose status is below 300.
+        """Send a request, with `body` as JSON; the response, whose status is below 300 and that of a reply.
 
         Raises `ProviderError`. Leaving the block early drops the connection.
         """
@@ -105,6 +105,9 @@ class Connection:
             if response.status >= 300:
                 text = (await _read_error(response)).decode("utf-8", "replace")
                 raise failure(read_report(response.status, text), response.headers, text)
+            if response.status in WITHOUT_REPLY:
+                words = f"HTTP {response.status}: no reply: {response.reason or 'no words'}"
+                raise ProviderError("overloaded", words)
             yield Response(response, limits)
         finally:
             response.close()
@@ -134,6 +137,8 @@ class Connection:
         except TimeoutError as exc:
             raise ProviderError("timeout", f"no answer within {limits.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
+            if TLS_ALERT in exc.message:
+                raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
             raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
             message = f"the connection broke before an answer: {exc}"
@@ -190,6 +195,10 @@ class Response:
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
+WITHOUT_REPLY = (202, 204, 205)
+"""Statuses below 300 that say that there is no reply, or not yet."""
+TLS_ALERT = r"\x15\x03"
+"""How an answer of TLS to a request without it starts, as aiohttp quotes it."""
 _NOT_SENT = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientHttpProxyError,

@@ -64,6 +64,8 @@ class HostError(ProviderError):
         shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", words)))
         if kind == "not_found" and not _OF_A_MODEL.search(report.words):
             shown = f"{shown.removesuffix('.')}: check base_url"
+        elif report.is_page and kind in ("auth", "refused"):
+            shown = f"{shown} (a web page and no API: check base_url and the network)"
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
         self.report = report
         self.about_request = about_request

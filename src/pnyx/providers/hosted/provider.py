@@ -156,7 +156,8 @@ class HostedProvider:
             raise unreadable("the reply is not JSON", words.encode())
         if not reader.any or (response.streamed and not reader.is_complete):
             last = "".join(reader.text)[-LAST_CHARS:] or response.start
-            message = "the stream ended before the reply did" + (f", after: {last}" if last else "")
+            what = "the stream ended before the reply did" if response.size else "the reply is empty"
+            message = what + (f", after: {last}" if last else "")
             raise ProviderError("truncated", message, billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:

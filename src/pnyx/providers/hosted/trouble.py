@@ -12,8 +12,9 @@ import aiohttp
 
 from ...errors import ProviderError
 
-__all__ = ["SOCKS", "trouble"]
+__all__ = ["NO_TLS", "SOCKS", "trouble"]
 
+NO_TLS = "the host speaks TLS: check whether base_url starts with https://"
 SOCKS = "SOCKS proxies are not supported: set HTTPS_PROXY to an HTTP proxy, or unset ALL_PROXY"
 OLLAMA_PORT = 11434
 

@@ -29,6 +29,7 @@ _FIELDS = regex(
     r"(\d+(?:\.\d+)?)(ms|s)?\b",
     re.IGNORECASE,
 )
+_RESET = regex(r'"x-ratelimit-reset(?:-requests|-tokens)?\\?"\s*:\s*\\?"?([\w.:-]+)', re.IGNORECASE)
 _UNITS = {"d": 86_400.0, "h": 3600.0, "ms": 0.001, "mil": 0.001, "m": 60.0, "s": 1.0}
 _CHINESE_UNITS = {"秒": 1.0, "分钟": 60.0, "小时": 3600.0}
 
@@ -55,7 +56,7 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     if header and (wait := _until(header)) is not None:
         return wait
     body = body[:MAX_CHARS]
-    for found in (_field(body), _words(body)):
+    for found in (_field(body), _words(body), _quoted_reset(body)):
         if found is not None:
             return found
     waits = [_reset(headers[name]) for name in RESETS if name in headers and _is_used_up(headers, name)]
@@ -69,6 +70,13 @@ def _field(body: str) -> float | None:
         return None
     in_ms = match[3] == "ms" or match[1].lower().endswith("_ms")
     return float(match[2]) / (1000 if in_ms else 1)
+
+
+def _quoted_reset(body: str) -> float | None:
+    """The wait in a header that a gateway quotes in the body, as OpenRouter does."""
+    match = _RESET.search(body)
+    wait = _reset(match[1]) if match else None
+    return wait if wait is not None and wait <= LONGEST_RESET_S else None
 
 
 def _words(body: str) -> float | None:

@@ -1,0 +1,77 @@
+"""What a host, or what stands before it, sends without a reply of a model: read from a socket as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pnyx.errors import ProviderError
+from pnyx.providers.base import Call, Completion, Message
+from pnyx.providers.hosted.provider import open_hosted
+
+STREAM = (
+    b'data: {"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}],'
+    b'"usage":{"prompt_tokens":10,"completion_tokens":5}}\n\ndata: [DONE]\n\n'
+)
+PAGE = b"<html><head><title>Blocked by ACME</title></head></html>"
+SOON = b'{"error":{"message":"slow","code":429,"metadata":{"headers":{"X-RateLimit-Reset":"%d"}}}}'
+FAILURES: list[tuple[bytes, str, bool, str]] = [
+    # what comes, the kind of the error, whether it is billed, words of it
+    (b"HTTP/1.1 204 No Content\r\n\r\n", "overloaded", False, "HTTP 204: no reply"),
+    (b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "overloaded", False, "HTTP 202: no reply"),
+    (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "truncated", True, "the reply is empty"),
+    (b"\x15\x03\x01\x00\x02\x02P", "refused", False, "https://"),
+    (b"HTTP/1.1 403 Forbidden\r\n\r\n" + PAGE, "auth", False, "Blocked by ACME (a web page and no API"),
+    (b"HTTP/1.1 308 Moved\r\nLocation: /v1/x/\r\n\r\n", "refused", False, "redirects to /v1/x/"),
+    (b"HTTP/1.1 407 Who\r\n\r\n", "refused", False, "USER:PASSWORD"),
+    (b"HTTP/1.1 521\r\n\r\nerror code: 521", "overloaded", False, "HTTP 521: error code: 521"),
+]
+
+
+@asynccontextmanager
+async def server(answer: bytes) -> AsyncIterator[str]:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"}")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with listener:
+        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
+
+
+async def ask(answer: bytes) -> Completion | ProviderError:
+    async with server(answer) as base_url:
+        provider = open_hosted("openai", base_url=base_url, api_key="k")
+        try:
+            return await provider.complete(Call("alpha", (Message("user", "Is 7 prime?"),), max_tokens=100))
+        except ProviderError as exc:
+            return exc
+        finally:
+            await provider.close()
+
+
+async def test_what_is_no_reply_is_explained_and_billed_only_where_a_model_may_have_written() -> None:
+    for answer, kind, billed, words in FAILURES:
+        error = await ask(answer)
+        assert isinstance(error, ProviderError), answer
+        assert (error.kind, error.billed) == (kind, billed), answer
+        assert words in str(error)
+
+
+async def test_a_limit_that_a_gateway_quotes_is_waited_for() -> None:
+    error = await ask(b"HTTP/1.1 429 Slow\r\n\r\n" + SOON % int((time.time() + 50) * 1000))
+    assert isinstance(error, ProviderError)
+    assert error.retry_after is not None
+    assert 0 < error.retry_after <= 50
+
+
+async def test_a_compressed_stream_that_breaks_off_behind_its_end_is_whole() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n"
+    reply = await ask(head + gzip.compress(STREAM))
+    assert isinstance(reply, Completion)
+    assert reply.text == "Yes."
