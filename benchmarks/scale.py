@@ -22,7 +22,7 @@ from typing import Any
 
 from sqlalchemy import event, text
 
-from benchmarks.engine import debate, reply_text
+from benchmarks.engine import cpu, debate, reply_text
 from benchmarks.scripted import settings
 from pnyx.core.models import Usage
 from pnyx.providers.base import Completion
@@ -42,12 +42,14 @@ ONE_AFTER_ANOTHER, AT_ONCE = 12, 48
 
 @dataclass
 class Used:
-    """What debates used. tables: name -> rows inserted, updated, updated in place, deleted, and bytes."""
+    """What debates used. cpu: seconds of this process, which is pnyx without the server. tables: name -> rows
+    inserted, updated, updated in place, deleted, and bytes."""
 
     statements: int
     transactions: int
     wal_bytes: int
     seconds: float
+    cpu: float
     tables: dict[str, Counter[str]]
 
 
@@ -64,18 +66,18 @@ async def use(url: str, at_once: int, debates: int) -> tuple[Used, int]:
         await asyncio.sleep(1.5)  # the server publishes its statistics once a second
         before, lsn = await runner.database.read(state)
         seen.clear()
-        start, calls = time.perf_counter(), 0
+        start, used_before, calls = time.perf_counter(), cpu(), 0
         for _ in range(debates // at_once):
             ended = await asyncio.gather(*(debate(runner) for _ in range(at_once)))
             calls += sum(int(result.usage["calls"]) for result in ended)
-        seconds, counted = time.perf_counter() - start, Counter(seen)
+        seconds, used_cpu, counted = time.perf_counter() - start, cpu() - used_before, Counter(seen)
         await asyncio.sleep(1.5)
         after, end = await runner.database.read(state)
     tables = {
         name: Counter({what: n - before.get(name, Counter())[what] for what, n in row.items()})
         for name, row in after.items()
     }
-    used = Used(counted["statements"], counted["transactions"], end - lsn, seconds, tables)
+    used = Used(counted["statements"], counted["transactions"], end - lsn, seconds, used_cpu, tables)
     return used, calls
 
 
@@ -94,6 +96,7 @@ def print_debates(server: PostgresServer) -> None:
         print(f"\n{debates} debates of {calls / debates:.0f} calls, {at_once} at once")
         print(f"  statements a call    {used.statements / calls:8.1f}")
         print(f"  transactions a call  {used.transactions / calls:8.2f}")
+        print(f"  CPU a call, ms       {used.cpu / calls * 1e3:8.1f}")
         print(f"  kB of log a debate   {used.wal_bytes / debates / 1000:8.1f}")
         print(f"  kB stored a debate   {size / debates / 1000:8.1f}")
         print(f"  {'rows a debate':16} inserted  updated  of these in place  deleted  kB")

@@ -66,3 +66,17 @@ def test_if_no_seat_answers_the_last_absence_is_raised() -> None:
         first({A: None, B: None})
     with pytest.raises(SeatAbsent, match="no seat"):
         first({})
+
+
+def test_a_reply_without_its_prompt_says_the_same_and_holds_nothing_that_was_sent() -> None:
+    asked = Panel((A,)).ask(A, Draft("p", "0" * 64, ("Why?",)))
+    whole = Reply(asked, "because", {"n": 1}, truncated=True, source="json")
+    kept = whole.without_prompt()
+    assert (kept.seat, kept.text, kept.data, kept.truncated, kept.source) == (
+        A,
+        "because",
+        {"n": 1},
+        True,
+        "json",
+    )
+    assert (whole.ask.prompt.text, kept.ask.prompt.text, kept.ask.prompt.id) == ("Why?\n", "", "p")

@@ -119,7 +119,7 @@ def test_a_connection_reset_is_bounded_and_charged_as_unknown(trial: Trial) -> N
 def test_the_calls_deadline_fires_closes_the_socket_and_keeps_the_reservation(
     trial: Trial, fault: dict[str, Any], stream: bool
 ) -> None:
-    trial.settle(call_deadline_s=1.0)
+    trial.settle(call_deadline_s=3.0)
     trial.host.on("beta", **fault)
     done = trial.pnyx("ask", "Why?", *(["--jsonl", "-v"] if stream else ["--json"]))
     assert done.code == 5

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from pnyx.core.events import Event, PhaseEntered, VoteTallied
+from pnyx.core.events import CallFinished, CallStarted, Event, PhaseEntered, VoteTallied
 from pnyx.errors import OutOfBudget
 from pnyx.run.calls.limits import Limits, now
 from pnyx.run.journal import Journal
@@ -33,6 +35,10 @@ async def journal_in(folder: Path) -> Journal:
     row = store.RunRow.new(RUN, "local", now(), "voting", "Why?", spec.to_json(), worker="w")
     await database.write(lambda connection: store.create(connection, row))
     return Journal(database, RUN, row.epoch)
+
+
+def chosen(event: CallStarted, _: Connection) -> CallStarted:
+    return event
 
 
 def phase(n: int) -> Event:
@@ -122,3 +128,22 @@ def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) ->
 
     with TemporaryDirectory() as folder:
         asyncio.run(play(Path(folder)))
+
+
+async def test_a_call_that_is_answered_leaves_no_prompt_in_memory(tmp_path: Path) -> None:
+    common: dict[str, Any] = {"key": "1", "time": now(), "attempt": 1, "fingerprint": "f", "model": "lab:a"}
+    more: dict[str, Any] = {"prompt_sha256": "", "max_tokens": 100, "reserved_usd": None}
+    prompts = [f"prompt {n}" for n in range(3)]
+    journal = await journal_in(tmp_path)
+    for n, prompt in enumerate(prompts):
+        sent = CallStarted(**common | {"key": f"{n}"}, **more, prompt_id="p", prompt=prompt, phase="vote")
+        await journal.reserve(partial(chosen, sent))
+    for n in range(2):
+        reply = CallFinished(**common | {"key": f"{n}"}, text="yes", finish_reason="stop", phase="vote")
+        journal.post(reply)
+    await journal.flush()
+    del sent
+    held = [one.prompt for one in gc.get_objects() if isinstance(one, CallStarted) and one.prompt in prompts]
+    assert held == ["prompt 2"]
+    assert [journal.attempts(f"{n}") for n in range(4)] == [1, 1, 1, 0]
+    await journal.database.close()

@@ -107,6 +107,20 @@ async def test_a_server_that_stays_away_raises_an_error(
         await asyncio.to_thread(postgres.start)
 
 
+async def test_a_wrong_clock_deletes_no_mark_of_a_running_process(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await Database.open(postgres_url)
+    other = await Database.open(postgres_url)
+    with monkeypatch.context() as wrong:
+        wrong.setattr(time, "time", lambda: 0.0)
+        await database.write(lambda c: None)
+    await other.write(lambda c: None)
+    await other.close()
+    assert await marks(database) == 1
+    await database.close()
+
+
 async def test_marks_of_finished_processes_are_deleted(postgres_url: str) -> None:
     database, other = await Database.open(postgres_url), await Database.open(postgres_url)
     for each in (database, other):

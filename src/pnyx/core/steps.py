@@ -130,6 +130,14 @@ class Reply:
     def seat(self) -> Seat:
         return self.ask.seat
 
+    def without_prompt(self) -> Reply:
+        """The reply of the same seat without what it was sent, for a protocol that keeps those of all rounds.
+
+        Prompts of later rounds are several times as long as all replies.
+        """
+        asked = self.ask.prompt
+        return replace(self, ask=Ask(self.ask.seat, Prompt(asked.id, asked.sha256, "")))
+
 
 @dataclass(frozen=True, slots=True)
 class Absent:

@@ -84,7 +84,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         open_points.append(transcript.add(f"Answer of round {n}", revision.text))
 
         answer = revision.text
-        replies += [[proposal], challenges, [revision]]
+        replies += [[one.without_prompt() for one in part] for part in ([proposal], challenges, [revision])]
         await panel.enter("commit", n, answer, revision=answer)
         if converged:
             break

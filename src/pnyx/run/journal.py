@@ -61,6 +61,20 @@ class Inherited:
     started: CallStarted | None = None
 
 
+class _Sent(NamedTuple):
+    """What is compared of the last request of a step; its prompt may be long."""
+
+    attempt: int
+    fingerprint: str
+    seat: str | None
+    model: str
+    prompt: str
+
+    @classmethod
+    def of(cls, event: CallStarted) -> _Sent:
+        return cls(event.attempt, event.fingerprint, event.seat, event.model, prompt_name(event.prompt_id))
+
+
 @dataclass(eq=False)
 class _Unit:
     """Events that are committed together. order: it may write buffered events below this number."""
@@ -123,7 +137,7 @@ class Journal:
         self.answer: str | None = None
         self.dropped: dict[str, str] = {}
         self._observe, self._publish, self._on_stop = observe, publish, on_stop
-        self._started: dict[str, CallStarted] = {}
+        self._sent: dict[str, _Sent] = {}
         self._open: dict[tuple[str, int], CallStarted] = {}
         self._outcomes: dict[str, Recorded] = {}
         self._cut_off: dict[str, CutOff] = {}
@@ -138,7 +152,7 @@ class Journal:
 
     def outcome(self, key: str, ask: Ask) -> Outcome | None:
         """Return the outcome of the call at `key`, or None. Raises `Diverged` if the step differs."""
-        previous = self._started.get(key) or self._outcomes.get(key)
+        previous = self._sent.get(key) or self._outcomes.get(key)
         if previous is not None and not self._is_same(previous, ask):
             raise self._diverged(key)
         recorded = self._outcomes.get(key)
@@ -146,7 +160,7 @@ class Journal:
 
     def tool_result(self, key: str, fingerprint: str) -> ToolCalled | None:
         """Return the recorded tool call at `key`, or None. Raises `Diverged` if the step differs."""
-        previous = self._started.get(key) or self._outcomes.get(key)
+        previous = self._sent.get(key) or self._outcomes.get(key)
         if previous is not None and previous.fingerprint != fingerprint:
             raise self._diverged(key)
         return previous if isinstance(previous, ToolCalled) else None
@@ -154,22 +168,25 @@ class Journal:
     def inherit(self, key: str, ask: Ask) -> CallFinished | None:
         """Return the reply to the same step in the run that this one is a fork of, or None."""
         inherited = self._inherited.get(key)
-        if inherited is None or not self._is_same(inherited.started or inherited.finished, ask):
+        if inherited is None:
+            return None
+        sent = inherited.started and _Sent.of(inherited.started)
+        if not self._is_same(sent or inherited.finished, ask):
             return None
         # Fingerprints compare the prompt. Names do not, and what this run asked itself may have changed it.
-        if self.by_name and any(_precedes(new, key) for new in self._started):
+        if self.by_name and any(_precedes(new, key) for new in self._sent):
             return None
         return inherited.finished
 
-    def _is_same(self, recorded: CallStarted | Recorded, ask: Ask) -> bool:
+    def _is_same(self, recorded: _Sent | Recorded, ask: Ask) -> bool:
         if recorded.fingerprint == ask.fingerprint:
             return True
         if not self.by_name or recorded.seat != ask.seat.label:
             return False
-        if not isinstance(recorded, CallStarted):
+        if not isinstance(recorded, _Sent):
             # Nothing was sent: the seat was dropped, or the reply was copied.
             return not isinstance(recorded, ToolCalled)
-        return recorded.model == ask.seat.model and prompt_name(recorded.prompt_id) == ask.prompt.name
+        return recorded.model == ask.seat.model and recorded.prompt == ask.prompt.name
 
     def _diverged(self, key: str) -> Diverged:
         return Diverged(
@@ -179,7 +196,7 @@ class Journal:
 
     def attempts(self, key: str) -> int:
         """Return how many requests were sent for the step."""
-        return self._started[key].attempt if key in self._started else 0
+        return self._sent[key].attempt if key in self._sent else 0
 
     def cut_off(self, key: str) -> CutOff | None:
         """Return the last reply of the step that was cut off and is asked for again."""
@@ -312,7 +329,8 @@ class Journal:
         self._observe(event)
         match event:
             case CallStarted():
-                self._started[event.key] = self._open[event.key, event.attempt] = event
+                self._sent[event.key] = _Sent.of(event)
+                self._open[event.key, event.attempt] = event
             case CallFinished() | CallFailed():
                 started = self._open.pop((event.key, event.attempt), None)
                 if isinstance(event, CallFinished):

@@ -62,7 +62,7 @@ class PostgreSQL:
         self._has_marks = False
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
-        mark = {"writer": self._name, "mark": secrets.token_hex(8), "at": time.time()}
+        mark = {"writer": self._name, "mark": secrets.token_hex(8)}
         results: list[Any] = []
 
         def run(connection: Connection) -> list[Any]:
@@ -110,7 +110,7 @@ class PostgreSQL:
         with suppress(SQLAlchemyError, OSError):
             if self._has_marks:
                 async with self._engine.begin() as connection:
-                    values = {"writer": self._name, "old": time.time() - MARK_LIFETIME_S}
+                    values = {"writer": self._name, "seconds": MARK_LIFETIME_S}
                     await connection.execute(_DELETE_MARKS, values)
         await self._engine.dispose()
 
@@ -130,12 +130,15 @@ def _url_and_dsn(parameters: Mapping[str, str]) -> tuple[URL, str]:
 
 
 _MARK = text(
-    "INSERT INTO writers (writer, mark, at) VALUES (:writer, :mark, :at) "
+    "INSERT INTO writers (writer, mark, at) VALUES (:writer, :mark, extract(epoch FROM clock_timestamp())) "
     "ON CONFLICT (writer) DO UPDATE SET mark = excluded.mark, at = excluded.at "
     "WHERE writers.mark <> excluded.mark RETURNING mark"
 )
 """Returns no row if its transaction was committed before, and waits while that transaction is open."""
-_DELETE_MARKS = text("DELETE FROM writers WHERE writer = :writer OR at < :old")
+_DELETE_MARKS = text(
+    "DELETE FROM writers WHERE writer = :writer OR at < extract(epoch FROM clock_timestamp()) - :seconds"
+)
+"""By the clock of the database: a machine whose clock is wrong must not delete the marks of others."""
 
 
 def is_refusal(exc: BaseException) -> bool:

@@ -251,12 +251,16 @@ def test_quick_and_deep_are_the_presets_of_the_protocol(lab: ScriptedHost) -> No
 
 def test_a_stall_timeout_gives_up_on_a_call_that_hangs(lab: ScriptedHost) -> None:
     lab.on("gamma", hang=True)
-    done = pnyx("ask", "Why?", "--stall-timeout", "0.5", "--json")
+    for seconds in ("0.5", "5", "25"):  # on a busy machine the others take longer than the first
+        done = pnyx("ask", "Why?", "--stall-timeout", seconds, "--json")
+        if done.code == 5 and len(done.json["dropped"]) == 1:
+            break
     assert done.code == 5
+    (dropped,) = done.json["dropped"]
     # What was left of it when the request was sent.
-    found = re.search(r"no answer within ([0-9.]+) s", done.json["dropped"][0]["reason"])
+    found = re.search(r"no answer within ([0-9.]+) s", dropped["reason"])
     assert found
-    assert 0 <= float(found[1]) <= 0.5
+    assert 0 <= float(found[1]) <= float(seconds)
 
 
 def test_a_dry_run_prints_seats_calls_tokens_and_cost_and_stores_nothing(
