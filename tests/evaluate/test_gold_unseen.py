@@ -28,6 +28,7 @@ from pnyx.evaluate.items import Item
 from pnyx.evaluate.replay import replay as module
 from pnyx.evaluate.replay.recorded import read_recorded
 from pnyx.evaluate.replay.replay import ORACLE, Replay, replay
+from pnyx.evaluate.replay.suggest import suggest
 from pnyx.reliability.accuracy import AnsweredQuestion
 from pnyx.reliability.weights import Weights, learn
 from tests.evaluate.logs import log, random_letters
@@ -35,6 +36,7 @@ from tests.reliability.tables import table
 
 OPTIONS = 4
 TABLE = table((0.75, 0.6, 0.55, 0.5), 160, options=OPTIONS, seed=3)
+MODELS = tuple(TABLE[0].answers)
 
 
 def held_out(questions: Sequence[AnsweredQuestion], **more: Any) -> set[int]:
@@ -109,6 +111,31 @@ def test_learning_reads_no_gold_of_the_held_out_half(monkeypatch: pytest.MonkeyP
     result = replay(questions, splits=1)
     assert len(seen) == len(TABLE) // 2
     assert seen.isdisjoint(f"q{n}" for n in result.trials)
+
+
+@pytest.mark.parametrize("labels", [10, 60])
+def test_questions_without_gold_teach_votes_nothing(labels: int) -> None:
+    """Whatever the labels say: differences that they do not settle, a lead over the majority, or neither."""
+    hidden = [replace(one, gold=None) for one in TABLE[labels:]]
+    for models in (MODELS, MODELS[::-1]):
+        assert learn([*TABLE[:labels], *hidden], models).models == learn(TABLE[:labels], models).models
+
+
+def test_a_suggested_panel_does_not_depend_on_the_gold_that_it_is_reported_on() -> None:
+    """The half for choosing is drawn as `suggest` draws it."""
+    drawn = list(range(len(TABLE)))
+    random.Random(0).shuffle(drawn)
+    choosing, reporting = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
+    costs = {model: 1.0 + n for n, model in enumerate(MODELS)}
+
+    def panels(questions: Sequence[AnsweredQuestion]) -> list[tuple[str, ...]]:
+        found = suggest(questions, MODELS, costs)
+        return [one.models for one in (found.single, found.suggested, *found.others)]
+
+    before = panels(TABLE)
+    for gold in map(str, range(OPTIONS)):
+        assert panels(with_gold(TABLE, reporting, always(gold))) == before
+    assert panels(with_gold(TABLE, choosing, lambda n: str(TABLE[n].answers[MODELS[-1]]))) != before
 
 
 def test_a_replay_does_depend_on_the_gold_that_it_learns_from() -> None:

@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import asdict, replace
 from math import exp, log
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -204,3 +205,68 @@ def test_a_confidence_names_its_rule() -> None:
         0.9,
         ["a", "b"],
     )
+
+
+FULL, FIRST = ("voting", "posterior"), ("voting, strongest first", "posterior, strongest first")
+
+
+def two_kinds(full: int, first: int, offset: float = 0.0, seed: int = 0) -> list[Outcome]:
+    """Votes that asked all seats, and those that asked the strongest first, whose log-odds differ."""
+    rng = random.Random(seed)
+
+    def outcome(kind: tuple[str, str], apart: float) -> Outcome:
+        raw = rng.choice([0.3, 0.45, 0.6, 0.75, 0.9])
+        right = rng.random() < 1 / (1 + exp(-(log(raw / (1 - raw)) * 0.8 + apart)))
+        return Outcome(kind[0], raw, right, ("a", "b"), kind[1])
+
+    return [outcome(FULL, 0.0) for _ in range(full)] + [outcome(FIRST, offset) for _ in range(first)]
+
+
+@pytest.mark.parametrize(("full", "first"), [(10, 12), (12, 10), (19, 1), (20, 0), (0, 20), (300, 0)])
+def test_twenty_outcomes_of_votes_suffice_whoever_was_asked_first(full: int, first: int) -> None:
+    learned = calibrate(two_kinds(full, first), ("a", "b"))
+    for (measure, rule), others in ((FULL, first), (FIRST, full)):
+        found = learned.of(measure, rule, 0.6)
+        assert found is not None
+        own = full + first - others
+        assert found.n == (own if own >= 20 else full + first)
+        assert found.low < found.confidence < found.high
+    short = calibrate(two_kinds(full, first)[:19], ("a", "b"))
+    assert [short.of(*kind, 0.6) for kind in (FULL, FIRST)] == [None, None]
+
+
+def test_outcomes_of_the_other_kind_leave_an_interval_for_the_difference() -> None:
+    learned = calibrate(two_kinds(2000, 0), ("a", "b"))
+    own, other = (learned.of(*kind, 0.6) for kind in (FULL, FIRST))
+    assert own is not None
+    assert other is not None
+    assert own.confidence == other.confidence
+    assert other.high - other.low > 5 * (own.high - own.low)
+    # With outcomes of its own, the difference is learned.
+    seen = calibrate(two_kinds(2000, 19, offset=-0.7), ("a", "b")).of(*FIRST, 0.6)
+    assert seen is not None
+    assert seen.confidence < own.confidence - 0.05
+    assert seen.high - seen.low < other.high - other.low
+
+
+def test_other_protocols_panels_and_rules_are_no_other_kind() -> None:
+    base = two_kinds(10, 12)
+    for change in ({"protocol": "deliberate"}, {"panel": ("a",)}, {"rule": "vote share"}):
+        mixed = [replace(one, **change) if one.protocol == FULL[0] else one for one in base]
+        assert calibrate(mixed, ("a", "b")).of(*FIRST, 0.6) is None
+
+
+@pytest.mark.parametrize("offset", [-0.5, 0.0, 0.5])
+def test_a_confidence_from_twenty_two_votes_of_both_kinds_is_calibrated(offset: float) -> None:
+    """Over many homes the mean confidence is near the share right, and the interval holds as it says."""
+    apart, inside = [], []
+    for seed in range(150):
+        learned = calibrate(two_kinds(10, 12, offset, seed), ("a", "b"))
+        for raw in (0.3, 0.6, 0.9):
+            truth = 1 / (1 + exp(-(log(raw / (1 - raw)) * 0.8 + offset)))
+            found = learned.of(*FIRST, raw)
+            assert found is not None
+            apart.append(found.confidence - truth)
+            inside.append(found.low <= truth <= found.high)
+    assert abs(fmean(apart)) < 0.08
+    assert fmean(inside) > 0.85

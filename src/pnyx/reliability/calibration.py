@@ -1,10 +1,12 @@
 """Calibration: maps the support of an answer to how often such answers of the same panel were right.
 
-A curve is learned from the outcomes of one protocol, one panel and one rule of support, and of those only:
-beta calibration (Kull, Silva Filho & Flach 2017), a logistic curve with three parameters, or isotonic
-regression (Barlow et al. 1972; Zadrozny & Elkan 2002), the non-decreasing curve closest to the outcomes. Beta
-calibration needs fewer outcomes; from `CHOOSE` outcomes on, isotonic regression is used if it predicts
-held-out ones clearly better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
+A curve is learned from the outcomes of one protocol, one panel and one rule of support. Votes that asked the
+strongest seats first, and those that asked all, are two kinds of outcomes of one protocol: while one kind has
+fewer than `ENOUGH`, the other counts too, with an offset that is learned (partial pooling, Gelman & Hill
+2007). The curve is beta calibration (Kull, Silva Filho & Flach 2017), a logistic curve with three parameters,
+or isotonic regression (Barlow et al. 1972; Zadrozny & Elkan 2002), the non-decreasing curve closest to the
+outcomes. Beta calibration needs fewer outcomes; from `CHOOSE` outcomes on, isotonic regression is used if it
+predicts held-out ones clearly better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import dataclass, field
 from math import log
 from typing import Any
 
+from ..core.stopping import STRONGEST_FIRST
 from .curves import LEVEL, Curve, fit_beta, fit_isotonic
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "ece",
     "fit",
     "from_dict",
+    "others",
     "protocol_of",
     "reliability_bins",
 ]
@@ -108,9 +112,13 @@ class Calibration:
     def of(self, measure: str, rule: str | None, raw: float) -> CalibratedConfidence | None:
         """Return the confidence of a decision with the support `raw`, or None with too few outcomes."""
         curve = self.measures.get(measure, {}).get(rule or "")
-        if curve is None:
+        other, other_rule = _other_kind(measure, rule or "")
+        if curve is not None:
+            confidence, low, high = curve.at(raw)
+        elif (curve := self.measures.get(other, {}).get(other_rule)) is not None:
+            confidence, low, high = curve.at_other(raw)
+        else:
             return None
-        confidence, low, high = curve.at(raw)
         return CalibratedConfidence(confidence, low, high, curve.n, curve.right, curve.method)
 
     def only(self, protocol: str) -> Calibration:
@@ -139,26 +147,40 @@ def calibrate(outcomes: Iterable[Outcome], panel: Iterable[str] = ()) -> Calibra
             kinds.setdefault((one.protocol, one.rule or ""), []).append((one.raw, one.right))
     measures: dict[str, dict[str, Curve]] = {}
     for (measure, rule), pairs in kinds.items():
-        if (curve := fit(pairs)) is not None:
+        if (curve := fit(pairs, kinds.get(_other_kind(measure, rule), ()))) is not None:
             measures.setdefault(measure, {})[rule] = curve
     return Calibration(models, measures)
 
 
-def fit(pairs: Sequence[tuple[float, bool]]) -> Curve | None:
-    """Return the curve of (support, right), or None with fewer than `ENOUGH` of them."""
-    if len(pairs) < ENOUGH:
+def others(outcome: Outcome, outcomes: Iterable[Outcome]) -> list[tuple[float, bool]]:
+    """Return (support, right) of the outcomes of the other kind that count for the kind of `outcome` too."""
+    measure, rule = _other_kind(outcome.protocol, outcome.rule or "")
+    kind = measure, outcome.panel, rule
+    return [(one.raw, one.right) for one in outcomes if (one.protocol, one.panel, one.rule or "") == kind]
+
+
+def fit(pairs: Sequence[tuple[float, bool]], others: Sequence[tuple[float, bool]] = ()) -> Curve | None:
+    """Return the curve of (support, right), or None with fewer than `ENOUGH` of them.
+
+    others: those of the other kind, which count too while there are fewer than `ENOUGH` of the kind itself.
+    """
+    if len(pairs) + len(others) < ENOUGH:
         return None
+    if len(pairs) < ENOUGH:
+        return fit_beta(pairs, others)
     return fit_isotonic(pairs) if _isotonic_is_better(pairs) else fit_beta(pairs)
 
 
-def cross_fitted(pairs: Sequence[tuple[float, bool]]) -> list[tuple[float, bool]]:
-    """Return (confidence, right) of each outcome, its confidence learned from the other folds.
+def cross_fitted(
+    pairs: Sequence[tuple[float, bool]], others: Sequence[tuple[float, bool]] = ()
+) -> list[tuple[float, bool]]:
+    """Return (confidence, right) of each outcome, its confidence learned from the other folds and `others`.
 
-    Empty if the other folds have too few outcomes.
+    Empty if those have too few outcomes.
     """
     found = []
     for fold in range(FOLDS):
-        curve = fit([pair for n, pair in enumerate(pairs) if n % FOLDS != fold])
+        curve = fit([pair for n, pair in enumerate(pairs) if n % FOLDS != fold], others)
         if curve is not None:
             found += [(curve.at(raw)[0], right) for raw, right in pairs[fold::FOLDS]]
     return found
@@ -219,6 +241,14 @@ def reliability_bins(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> tup
         Bin(k / bins, (k + 1) / bins, len(g), sum(c for c, _ in g) / len(g), sum(r for _, r in g) / len(g))
         for k, g in sorted(groups.items())
     )
+
+
+def _other_kind(measure: str, rule: str) -> tuple[str, str]:
+    """Return measure and rule of votes that asked all seats, for those of strongest first; or back."""
+    suffix = f", {STRONGEST_FIRST}"
+    if measure.endswith(suffix):
+        return measure.removesuffix(suffix), rule.removesuffix(suffix)
+    return f"{measure}{suffix}", f"{rule}{suffix}"
 
 
 def protocol_of(measure: str) -> str:

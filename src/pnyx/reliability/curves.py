@@ -16,8 +16,9 @@ Z = 1.6449
 """Standard errors on each side of an interval at `LEVEL`."""
 EDGE = 0.005
 """Supports nearer to 0 or 1 count as this near: beyond it they differ in certainty that no outcome shows."""
-PRECISION = (1.0, 4.0, 4.0)
-"""Precision of the prior of the intercept and of both slopes, whose means are 0, 1 and 1: the identity."""
+PRECISION = (1.0, 4.0, 4.0, 4.0)
+"""Precision of the prior of the intercept and of both slopes, whose means are 0, 1 and 1: the identity; and
+of the offset of outcomes of another kind, whose mean is 0."""
 MOST = 0.995
 """No curve exceeds it, nor is below 1 minus it: a finite number of outcomes excludes no error."""
 STEPS = 50
@@ -47,6 +48,14 @@ class Curve:
         found = self._beta(raw) if self.method == "beta" else self._isotonic(raw)
         value, low, high = (min(max(one, 1 - MOST), MOST) for one in found)
         return value, min(low, value), max(high, value)
+
+    def at_other(self, raw: float) -> tuple[float, float, float]:
+        """Return `at` for outcomes of another kind, of which none are known: the interval is wider."""
+        value, *ends = self.at(raw)
+        offset = Z**2 / PRECISION[3]
+        middle = _logit(value)
+        low, high = (sqrt((_logit(end) - middle) ** 2 + offset) for end in ends)
+        return value, _sigmoid(middle - low), _sigmoid(middle + high)
 
     def _beta(self, raw: float) -> tuple[float, float, float]:
         x = _features(raw)
@@ -92,32 +101,38 @@ def fit_isotonic(pairs: Iterable[tuple[float, bool]]) -> Curve:
     return Curve("isotonic", sum(b[2] for b in blocks), sum(b[3] for b in blocks), tuple(knots))
 
 
-def fit_beta(pairs: Iterable[tuple[float, bool]]) -> Curve:
+def fit_beta(pairs: Iterable[tuple[float, bool]], others: Iterable[tuple[float, bool]] = ()) -> Curve:
     """Return the beta calibration of (support, right), as a maximum a posteriori.
+
+    others: outcomes of another kind, whose log-odds differ from those of `pairs` by an offset that is learned
+    too. With few outcomes of both kinds, the interval contains what is not known of it.
 
     Both slopes are at least 0, so that it never decreases. One right and one wrong outcome of average support
     are added, since a few right ones in a row do not show that all are. The covariance is that of the normal
     approximation at the maximum (Laplace).
     """
-    counts = _counts(pairs)
+    own, other = _counts(pairs), _counts(others)
+    counts = [*own, *other]
     total = sum(n for _, (n, _) in counts)
     middle = sum(raw * n for raw, (n, _) in counts) / total
-    data = [(_features(raw), n, hits) for raw, (n, hits) in counts] + [(_features(middle), 2, 1)]
-    free = [0, 1, 2]
+    data = [([*_features(raw), 0.0], n, hits) for raw, (n, hits) in own]
+    data += [([*_features(raw), 1.0], n, hits) for raw, (n, hits) in other]
+    data.append(([*_features(middle), 0.0 if own else 1.0], 2, 1))
+    free = [0, 1, 2, 3] if other else [0, 1, 2]
     while True:
         coefficients, hessian = _maximum(data, free)
-        negative = [i for i in free[1:] if coefficients[i] < 0]
+        negative = [i for i in free if i in (1, 2) and coefficients[i] < 0]
         if not negative:
             break
         free.remove(min(negative, key=lambda i: coefficients[i]))
-    covariance = [[0.0] * 3 for _ in range(3)]
+    covariance = [[0.0] * 4 for _ in range(4)]
     for column, i in enumerate(free):
         unit = [float(column == k) for k in range(len(free))]
         for k, value in zip(free, _solve(hessian, unit), strict=True):
             covariance[k][i] = value
     right = sum(hits for _, (_, hits) in counts)
-    rows = tuple(tuple(row) for row in covariance)
-    return Curve("beta", total, right, coefficients=tuple(coefficients), covariance=rows)
+    rows = tuple(tuple(row[:3]) for row in covariance[:3])
+    return Curve("beta", total, right, coefficients=tuple(coefficients[:3]), covariance=rows)
 
 
 def _maximum(data: Sequence[tuple[Vector, int, int]], free: Sequence[int]) -> tuple[Vector, list[Vector]]:
@@ -125,9 +140,10 @@ def _maximum(data: Sequence[tuple[Vector, int, int]], free: Sequence[int]) -> tu
 
     By Newton's method, with steps of at most 2 in any coefficient; the posterior is strictly concave.
     """
-    b = [0.0, *(1.0 if i in free else 0.0 for i in (1, 2))]
+    mean = (0.0, 1.0, 1.0, 0.0)
+    b = [mean[i] if i in free else 0.0 for i in range(4)]
     for _ in range(STEPS):
-        gradient = [-PRECISION[i] * (b[i] - float(i > 0)) for i in free]
+        gradient = [-PRECISION[i] * (b[i] - mean[i]) for i in free]
         hessian = [[PRECISION[i] if i == j else 0.0 for j in free] for i in free]
         for x, n, hits in data:
             p = _sigmoid(sum(a * c for a, c in zip(x, b, strict=True)))
@@ -178,6 +194,10 @@ def _wilson(hits: int, n: int) -> tuple[float, float]:
     middle = (share + square / 2) / (1 + square)
     half = Z * sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
     return middle - half, middle + half
+
+
+def _logit(share: float) -> float:
+    return log(share / (1 - share))
 
 
 def _sigmoid(logit: float) -> float:

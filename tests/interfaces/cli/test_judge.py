@@ -176,10 +176,13 @@ def test_from_twenty_outcomes_of_the_panel_on_there_is_a_confidence(twenty: Scri
     assert learned["low"] <= run["confidence"] <= learned["high"]
     assert learned["panel"] == ["lab:alpha", "lab:beta", "lab:gamma"]
     assert (learned["protocol"], learned["rule"]) == ("voting", run["detail"]["raw_rule"])
-    # Another panel, and votes that asked the strongest first, have outcomes of their own, or none.
-    for more in (["-m", "lab:alpha", "-m", "lab:gamma", "--option", "early=false"], []):
-        other = ask(98, *more).json
-        assert (other["confidence"], other["confidence_rule"]) == (None, None)
+    # Two votes asked the strongest first: the others count for them too. Another panel has its own outcomes.
+    first = ask(98).json
+    assert first["confidence_rule"] == "beta calibration on 22 outcomes of this panel"
+    assert first["detail"]["calibration"]["protocol"] == "voting, strongest first"
+    assert first["confidence"] < 0.3
+    other = ask(98, "-m", "lab:alpha", "-m", "lab:gamma", "--option", "early=false").json
+    assert (other["confidence"], other["confidence_rule"]) == (None, None)
     shown = pnyx("calibration", "--json").json["protocols"]
     assert {name: (one["n"], one["right"]) for name, one in shown.items()} == {
         "voting": (22, 0),
@@ -187,10 +190,11 @@ def test_from_twenty_outcomes_of_the_panel_on_there_is_a_confidence(twenty: Scri
     }
     whole, apart = shown["voting"]["panels"]
     assert (whole["n"], whole["needs"], whole["confidence"]["method"]) == (20, 0, "beta")
-    assert (apart["n"], apart["needs"], apart["confidence"]) == (2, 18, None)
+    assert (apart["n"], apart["needs"], apart["confidence"]["method"]) == (2, 0, "beta")
     text = pnyx("calibration").out
     assert "confidence: beta calibration on 20 outcomes" in text
-    assert "not calibrated: needs 18 more outcomes" in text
+    assert "confidence: beta calibration on 22 outcomes" in text
+    assert "not calibrated" not in text
 
 
 def test_partial_successes_do_not_count_as_outcomes(twenty: ScriptedHost) -> None:
@@ -214,7 +218,7 @@ def test_calibration_shows_the_diagram_and_the_weights_of_votes(judged: Scripted
     done = pnyx("calibration")
     assert done.code == 0
     assert "voting · lab:alpha, lab:beta, lab:gamma\n0 of 10 right (0%)" in done.out
-    assert "not calibrated: needs 10 more outcomes" in done.out
+    assert "not calibrated: needs 8 more outcomes" in done.out
     assert "weights of votes: labels, from 10 questions" in done.out
     document = pnyx("calibration", "--json").json
     bins = document["protocols"]["voting"]["bins"]

@@ -13,6 +13,7 @@ from ...reliability.calibration import (
     cross_fitted,
     ece,
     fit,
+    others,
     protocol_of,
     reliability_bins,
 )
@@ -21,6 +22,8 @@ from ...reliability.feedback import JudgedRun, outcomes, questions
 from ...reliability.weights import learn
 
 __all__ = ["calibration_document"]
+
+FIGURES = ("n", "right", "needs", "ece", "brier", "confidence", "bins")
 
 
 def calibration_document(history: Sequence[JudgedRun]) -> dict[str, Any]:
@@ -35,7 +38,9 @@ def calibration_document(history: Sequence[JudgedRun]) -> dict[str, Any]:
         "partial": sum(one.result == "partial" for one in history),
         "needed": ENOUGH,
         "protocols": {
-            name: _protocol([one for one in results if name in (one.protocol, protocol_of(one.protocol))])
+            name: _protocol(
+                [one for one in results if name in (one.protocol, protocol_of(one.protocol))], results
+            )
             for name in names
         },
         "models": {
@@ -47,37 +52,46 @@ def calibration_document(history: Sequence[JudgedRun]) -> dict[str, Any]:
     }
 
 
-def _protocol(results: Sequence[Outcome]) -> dict[str, Any]:
-    """The figures of a protocol: of all its outcomes, and of each kind, which is calibrated alone."""
+def _protocol(results: Sequence[Outcome], every: Sequence[Outcome]) -> dict[str, Any]:
+    """The figures of a protocol: of all its outcomes, and of each kind, which has its own curve."""
     kinds: dict[tuple[str, tuple[str, ...], str | None], list[tuple[float, bool]]] = {}
+    beside: dict[tuple[str, tuple[str, ...], str | None], list[tuple[float, bool]]] = {}
     for one in results:
         kinds.setdefault(one.kind, []).append((one.raw, one.right))
+        if one.kind not in beside:
+            beside[one.kind] = others(one, every)
     ranked = sorted(kinds.items(), key=lambda item: (-len(item[1]), str(item[0])))
     figures = [
-        {"measure": measure, "panel": list(panel), "rule": rule, **_figures(pairs, fit(pairs))}
-        for (measure, panel, rule), pairs in ranked
+        {"measure": kind[0], "panel": list(kind[1]), "rule": kind[2], **_figures(pairs, beside[kind])}
+        for kind, pairs in ranked
     ]
     whole = [pair for pairs in kinds.values() for pair in pairs]
-    curve = fit(whole) if len(kinds) == 1 else None
-    return {**_figures(whole, curve), "panels": figures}
+    found = figures[0] if len(kinds) == 1 else _figures(whole, [], False)
+    return {**{name: found[name] for name in FIGURES}, "panels": figures}
 
 
-def _figures(pairs: Sequence[tuple[float, bool]], curve: Curve | None) -> dict[str, Any]:
+def _figures(
+    pairs: Sequence[tuple[float, bool]], beside: Sequence[tuple[float, bool]], is_kind: bool = True
+) -> dict[str, Any]:
     """n, right, needs: outcomes, right ones, and how many are missing for a confidence.
 
-    ece, brier: of support. confidence: method, and the errors of the confidence, cross-fitted, which are null
-    with too few outcomes in the other folds; null if there is no confidence.
+    ece, brier: of support. confidence: method, the number of outcomes behind it, and its errors, which are
+    cross-fitted, and null with too few outcomes in the other folds; null if there is no confidence. beside:
+    outcomes of the other kind, which may count for the confidence too. is_kind: whether `pairs` are of one
+    kind, since several have no curve.
     """
-    learned = cross_fitted(pairs) if curve else []
+    curve = fit(pairs, beside) if is_kind else None
+    learned = cross_fitted(pairs, beside) if curve else []
     return {
         "n": len(pairs),
         "right": sum(right for _, right in pairs),
-        "needs": max(0, ENOUGH - len(pairs)),
+        "needs": max(0, ENOUGH - len(pairs) - len(beside)),
         "ece": ece(pairs),
         "brier": brier(pairs),
         "confidence": curve
         and {
             "method": curve.method,
+            "n": curve.n,
             "ece": ece(learned) if learned else None,
             "brier": brier(learned) if learned else None,
         },

@@ -138,7 +138,7 @@ def _same_person(mine: tuple[str, ...], theirs: tuple[str, ...], *, last: bool) 
     if last and min(len(mine), len(theirs)) == 1:
         return True
     shorter, longer = sorted((mine, theirs), key=len)
-    if last and shorter[0] in _PARTICLES and longer[-len(shorter) :] == shorter:
+    if last and len(shorter) > 1 and shorter[0] in _PARTICLES and longer[-len(shorter) :] == shorter:
         return True  # van Gogh
     return len(mine) == len(theirs) > 1 and all(
         a == b or _is_initial(a, b) or _is_initial(b, a) for a, b in zip(mine[:-1], theirs[:-1], strict=True)

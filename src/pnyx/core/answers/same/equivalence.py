@@ -93,7 +93,7 @@ def _without_hedge(value: str) -> str:
 
 MAX_COMPARED = 2000
 """Characters of a text that is compared by the rules of its kind; a longer one has to be written alike."""
-_NOT_OTHER = regex(r"([^\s,][^,]{0,60}), (?:and )?not (?:[^\s,]+ ?){1,4}")
+_NOT_OTHER = regex(r"((?!(?:not|neither|no)\b)[^\s,][^,]{0,60}), (?:and )?not (?:[^\s,]+ ?){1,4}")
 _ASIDE = regex(
     r"\s+\((?:approx(?:imately|\.)?|about|rounded[^()]*|exact(?:ly)?"
     r"|(?:the|which|i\.e\.|since|because|as) [^()]{2,80})\)$",
@@ -311,6 +311,9 @@ def _same_maths(one: Answer, two: Answer, hints: Hints) -> bool:
     mine, theirs = mathematical(one), mathematical(two)
     if mine is None or theirs is None:
         return False
+    if _NAMED_POINT.fullmatch(one.written) and _NAMED_POINT.fullmatch(two.written):
+        # C(3, 1) may be a point as well as a number of choices.
+        return one.written.replace(" ", "") == two.written.replace(" ", "")
     plain = one.maths is not None and two.maths is not None and not (one.name or two.name)
     if plain and differ_clearly(one.written, two.written):
         return False
@@ -333,6 +336,9 @@ def _same_maths(one: Answer, two: Answer, hints: Hints) -> bool:
             for answer, value in ((one, mine), (two, theirs))
         )
     return same_value(mine, theirs, ordered=hints.ordered, bases=hints.bases)
+
+
+_NAMED_POINT = regex(r"C\(\d+, ?\d+\)")
 
 
 def _is_angle(one: Answer, two: Answer) -> bool:

@@ -98,9 +98,9 @@ def _learned(one: dict[str, Any]) -> str:
         return f"not calibrated: needs {quantity(one['needs'], 'more outcome')}"
     rule = "beta calibration" if known["method"] == "beta" else known["method"]
     if known["ece"] is None:
-        return f"confidence: {rule} on {one['n']} outcomes"
+        return f"confidence: {rule} on {one['confidence']['n']} outcomes"
     errors = f"ECE {known['ece']:.3f}, Brier {known['brier']:.3f} on outcomes it has not seen"
-    return f"confidence: {rule} on {one['n']} outcomes; {errors}"
+    return f"confidence: {rule} on {one['confidence']['n']} outcomes; {errors}"
 
 
 def _rows(one: dict[str, Any]) -> Iterator[list[str]]:
