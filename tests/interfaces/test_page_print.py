@@ -77,3 +77,22 @@ def test_wide_and_foreign_texts_break_no_rule(tab: Tab, server: Serve, models: S
         tab.page.set_viewport_size({"width": width, "height": 900})
         assert problems(tab) == []
     tab.check(server)
+
+
+def test_a_wide_formula_fits_on_paper(tab: Tab, models: ScriptedHost) -> None:
+    terms = " + ".join(f"a_{{{n}}}" for n in range(30))
+    models.on("*", text=f"$$\\frac{{{terms}}}{{b}} = {terms}$$\n\nFinal answer: 42")
+    tab.ask("How wide is it?", "single")
+    page = tab.page
+    expect(page.locator(".turn .katex-display")).to_be_visible()
+    page.set_viewport_size({"width": 700, "height": 1000})
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    outside = """(all) => all.filter((part) => part.getBoundingClientRect().right >
+        part.closest(".markdown").getBoundingClientRect().right + 1).length"""
+    parts = page.locator(".katex-base")
+    assert parts.count() > 2
+    assert parts.evaluate_all(outside) == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    sizes = "(all) => all.map((one) => one.style.fontSize).join('')"
+    assert page.locator(".katex-display").evaluate_all(sizes) == ""

@@ -201,9 +201,12 @@ async def test_a_file_that_is_not_a_backup_is_refused_and_changes_nothing(
         ("DROP TABLE events", "is not a backup of pnyx: it has no table 'events'"),
         ("DROP TABLE outcomes", "the backup is damaged: it has no table 'outcomes'"),
         ("ALTER TABLE runs DROP COLUMN result", "its table 'runs' has no column 'result'"),
+        ("UPDATE runs SET question = CAST(x'ff41' AS TEXT)", "damaged in its table 'runs': Could not decode"),
     ],
 )
-async def test_what_a_backup_lacks_is_named(statement: str, message: str, tmp_path: Path) -> None:
+async def test_what_a_backup_lacks_and_what_cannot_be_read_in_it_is_named(
+    statement: str, message: str, tmp_path: Path
+) -> None:
     node = await filled(str(tmp_path / "here.db"))
     await backup(node.database, tmp_path / "all.pnyx")
     with closing(sqlite3.connect(tmp_path / "all.pnyx")) as connection:

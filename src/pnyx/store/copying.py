@@ -9,14 +9,16 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import (
     Connection,
     Engine,
     NullPool,
+    Row,
     Table,
     create_engine,
     event,
@@ -27,6 +29,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from ..errors import PnyxError, StoreError, UsageError
 from .engine import Database
@@ -241,12 +244,25 @@ def _check_columns(source: Connection) -> None:
             raise StoreError(f"the backup is damaged: its table {table.name!r} has no column {missing[0]!r}")
 
 
+def _batches(source: Connection, table: Table) -> Iterator[Sequence[Row[Any]]]:
+    """Yield the rows of a table. Raises `StoreError` if the file of a backup is damaged there."""
+    ordered = select(table).order_by(*table.primary_key.columns)
+    try:
+        yield from source.execution_options(stream_results=True).execute(ordered).partitions(BATCH_ROWS)
+    except (DBAPIError, sqlite3.Error) as exc:
+        if source.dialect.name != "sqlite":  # a server, which may be away for a while
+            raise
+        # SQLite quotes a text that is not UTF-8.
+        why = str(exc.orig if isinstance(exc, DBAPIError) else exc).partition(" with text ")[0]
+        raise StoreError(
+            f"the backup is damaged in its table {table.name!r}: {why}; restore an earlier backup"
+        ) from exc
+
+
 def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Mapping[str, int]:
     counts = dict.fromkeys((table.name for table in TABLES), 0)
     for table in tables:
-        ordered = select(table).order_by(*table.primary_key.columns)
-        rows = source.execution_options(stream_results=True).execute(ordered)
-        for batch in rows.partitions(BATCH_ROWS):
+        for batch in _batches(source, table):
             target.execute(insert(table), [dict(row._mapping) for row in batch])
             counts[table.name] += len(batch)
     if target.dialect.name == "postgresql":
