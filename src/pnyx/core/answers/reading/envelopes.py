@@ -145,8 +145,5 @@ def _names(weak: bool) -> Sequence[str]:
             "answer",
             *dict.fromkeys(_key(words["final"][0]) for words in answers.values()),
         )
-    return tuple(
-        dict.fromkeys(
-            _key(word) for words in answers.values() for word in (*words["final"], *words["answer"])
-        )
-    )
+    written = (_key(word) for words in answers.values() for word in (*words["final"], *words["answer"]))
+    return tuple(dict.fromkeys((*written, "response", "prediction", "value")))

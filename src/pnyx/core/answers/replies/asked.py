@@ -31,7 +31,17 @@ _POLAR = regex(
 )
 """A question that is answered with yes or no."""
 _RIGHT = regex(r".*=\s*(?P<right>[^=]+)")
-_BLOCK = regex(r"\s*```[ \t]*\w*[ \t]*\n(?P<content>[^`]{1,400}?)\n?[ \t]*```\s*")
+_FENCED = r"```[ \t]*\w*[ \t]*\n(?P<content>[^`]{1,400}?)\n?[ \t]*```\s*"
+_BLOCK = regex(rf"\s*{_FENCED}")
+_LAST = 600
+"""Characters at the end of a reply that hold such a block and the line before it."""
+_PRINTED = regex(
+    r"(?:^|[\n.!:])(?![^\n]*\b(?:not|never|instead|if|would have)\b)[^\n.!:]{0,80}\b(?:returns|prints|outputs"
+    r"|displays|evaluates to|will (?:return|print|output|display|be)|(?:printed )?(?:output|result)(?: is)?)"
+    rf"[*_]*:[*_]*[ \t]*\n\s*{_FENCED}$",
+    2,
+)
+"""A block at the end of a reply, behind a line that says that it is printed or returned."""
 
 
 def answer_to(
@@ -58,7 +68,9 @@ def answer_to(
 
 
 def block_answer(text: str) -> str:
-    """The content of a reply that is one fenced block of a few lines; empty for another reply."""
-    found = _BLOCK.fullmatch(text)
+    """The content of a short fenced block that is the whole reply, or its end behind "it prints:"."""
+    if not text.rstrip().endswith("```"):
+        return ""
+    found = _BLOCK.fullmatch(text) or _PRINTED.search(text.rstrip()[-_LAST:])
     content = found["content"].strip() if found else ""
     return "" if any(map(find_label, content.splitlines())) else content

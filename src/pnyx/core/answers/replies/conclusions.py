@@ -14,7 +14,7 @@ from ..reading.envelopes import asserted, boxed_value, bracketed
 from ..reading.labels import SIGNS, find_label, labels_in
 from .values import MAX_CHARS, is_credible, is_definite, value_of
 
-__all__ = ["closing_value", "stated_value", "statement", "tail"]
+__all__ = ["closing_value", "correction", "stated_value", "statement", "tail"]
 
 _TAIL = 4
 """The number of last lines that may state the answer."""
@@ -68,8 +68,8 @@ def closing_value(
     In English also that of a sentence that only concludes, with a name or a plausible value: a number, a
     date, a letter, an option, yes or no.
     """
-    if not concluding:
-        return ""
+    if not concluding or concluding[-1].rstrip(" *_").endswith((":", "：")):
+        return ""  # what it announces is no line of the author's, such as a block
     line, only_line = concluding[-1], len(concluding) == 1
     if value := bracketed(line) or asserted(line):
         return value
@@ -158,6 +158,15 @@ _PRINTS = regex(
     r"(?:print|output|return|display)s?:?\s+(?P<value>\S.*)",
     re.IGNORECASE,
 )
+_CORRECTED = regex(
+    r"(?P<before>)(?P<turn>)(?:(?:wait|no|sorry|oops|hmm|actually|scratch that|hold on|on second thought"
+    r"|correction|let me correct (?:that|this|myself)|i (?:made a mistake|was wrong|misread (?:it|that)))\b"
+    r"[\s,.;:!–—-]*)+(?:it|that|this|the (?:right |correct )?(?:answer|result|value))"
+    r"(?:'s|\s+(?:is|was|should(?: have been| be)|must be|has to be|would be|comes to|equals))\s+"
+    r"(?:actually\s+|really\s+)?(?P<value>(?!.*\b(?:too|more|less|fewer|off|short|times)\b)\S+(?:\s+\S+){0,2})",
+    re.IGNORECASE,
+)
+"""A sentence that takes back the answer before it: "Wait, actually, it should be 15."."""
 _SUPPOSED = regex(
     r"\W*(?:if|suppose|supposing|when|unless|whether|according|(?:as |for )?participant|some|others?|many)\b"
     r"|.*\b(?:say|says|said|claim\w*|think|thinks|argue\w*|wrote|writes|suggest\w*|believes?)"
@@ -178,7 +187,7 @@ def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
     if inner := boxed_value(sentence):
         return value_of(inner)
     sentence = sentence.lstrip(" #*_|>-•" + SIGNS)
-    for form in (_ANSWER_IS, _PRINTS, *_CHOSEN):
+    for form in (_ANSWER_IS, _PRINTS, _CORRECTED, *_CHOSEN):
         match = form.fullmatch(sentence)
         if match is None or _SOMEONES.search(match["value"]):
             continue
@@ -187,6 +196,16 @@ def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
         value = value_of(match["value"])
         if is_plausible(value) or (form in _NAMING and is_credible(value)):
             return value
+    return ""
+
+
+def correction(author_lines: Sequence[str], is_plausible: Callable[[str], bool]) -> str:
+    """The value of the last sentence that takes back an answer before `author_lines`; empty without one."""
+    for line in reversed(author_lines):
+        for sentence in reversed(_english_sentences(line.strip())):
+            found = _CORRECTED.fullmatch(sentence)
+            if found and is_plausible(value := value_of(found["value"])):
+                return value
     return ""
 
 

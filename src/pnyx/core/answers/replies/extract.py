@@ -21,7 +21,7 @@ from ..reading.labels import Label, find_label, flatten, is_denied
 from ..same.equivalence import normalise, read, same
 from ..words import table
 from .asked import answer_to, block_answer
-from .conclusions import closing_value, stated_value, statement, tail
+from .conclusions import closing_value, correction, stated_value, statement, tail
 from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, is_missing, value_of
 
 __all__ = ["final_answer", "final_line", "normalise", "same"]
@@ -169,7 +169,10 @@ class _Reading:
         if tag and not (label and body.rfind(self.lines[label[0]].text) > tag[0]):
             return _short(tag[1], self.question, is_plausible)
         if label:
-            return label[1]
+            later = (
+                [line.text for line in self.lines[label[0] + 1 :] if not line.quoted] if self.english else []
+            )
+            return correction(later, is_plausible) or label[1]
         value = value_of(hashed(self.author_lines[-1]), ()) if self.author_lines else ""
         return value if is_definite(value) else ""
 
