@@ -70,7 +70,8 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             transcript.task(CHALLENGE(proposal=proposed, framing=framing()), [proposed], shown=shown)
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
         ]
-        challenges = await ask_challenges(panel, proposal.seat, drafts)
+        written = await ask_challenges(panel, proposal.seat, drafts)
+        challenges = [challenge.without_prompt() for challenge in written]
         texts = {challenge.seat.label: challenge.text for challenge in challenges}
         open_points = list(transcript.add_all(f"Challenge of round {n}", texts).values())
 
@@ -84,7 +85,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         open_points.append(transcript.add(f"Answer of round {n}", revision.text))
 
         answer = revision.text
-        replies += [[one.without_prompt() for one in part] for part in ([proposal], challenges, [revision])]
+        replies += [[proposal.without_prompt()], challenges, [revision.without_prompt()]]
         await panel.enter("commit", n, answer, revision=answer)
         if converged:
             break

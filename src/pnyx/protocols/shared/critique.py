@@ -102,7 +102,9 @@ def _support(
     else:
         question = critiques[0].question
         known = [
-            Statement(reply.seat, short, turn) if reply in agreeing else stated(reply, turn, question)
+            Statement(reply.seat, short, turn)
+            if any(reply is one for one in agreeing)
+            else stated(reply, turn, question)
             for reply, turn in every
         ]
         found, rule = support_of(short, known) or 0.0, POOLED
