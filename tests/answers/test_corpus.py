@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from functools import cache
 from random import Random
 
 import pytest
@@ -12,7 +11,7 @@ import pnyx
 from tests.answers.drawn import drawn
 from tests.answers.judges import pnyx_judge
 from tests.answers.material import HERE, pairs, read_pairs, replies
-from tests.answers.measures import Count, count, read_all, total
+from tests.answers.measures import count, read_all, total
 
 PRECISION, RECALL, FALSE_EQUAL = 0.99, 0.92, 0.01
 """Of all pairs; and of the near-misses of each kind, the most that may be called the same."""
@@ -59,21 +58,16 @@ def test_the_replies_cover_forms_and_languages() -> None:
     assert forms >= {"two labels", "refusal", "cut off", "thinking", "table", "code"}
 
 
-@cache
-def counts() -> dict[str, Count]:
-    return count(pnyx_judge, pairs())
-
-
-def test_answers_are_called_the_same_as_a_careful_reader_calls_them() -> None:
-    whole = total(counts().values())
+@pytest.mark.parametrize("part", range(4))
+def test_answers_are_called_the_same_as_a_careful_reader_calls_them(part: int) -> None:
+    """Every fourth pair: as a whole, and no kind of near-miss is called the same."""
+    counts = count(pnyx_judge, pairs()[part::4])
+    whole = total(counts.values())
     assert whole.precision >= PRECISION
     assert whole.recall >= RECALL
-
-
-def test_no_kind_of_near_miss_is_called_the_same() -> None:
     wrong = {
         kind: [(pair.a, pair.b, pair.question) for pair in one.wrong if not pair.same]
-        for kind, one in counts().items()
+        for kind, one in counts.items()
         if one.false_equal_share > FALSE_EQUAL
     }
     assert wrong == {}

@@ -60,20 +60,22 @@ class Module:
     @functools.cached_property
     def imports(self) -> tuple[Import, ...]:
         """Every import, at any level; names of pnyx are resolved to their modules."""
-        reasons, inner = _reasons(self.text), dict[ast.stmt, bool]()
-        for function in self.functions:
+        every, inner = _imports(self.tree), dict[ast.stmt, bool]()
+        indented = any(node.col_offset for node in every)
+        reasons = _reasons(self.text) if indented else set[int]()
+        for function in self.functions if indented else ():
             inside = _imports(function)
             reasoned = any(_explained(node, reasons) for node in inside)
             inner |= {node: reasoned or inner.get(node, False) for node in inside}
         typing = {
             node
-            for block in ast.walk(self.tree)
+            for block in (ast.walk(self.tree) if indented else ())
             if isinstance(block, ast.If) and ast.unparse(block.test).endswith("TYPE_CHECKING")
             for node in _imports(block)
         }
         return tuple(
             Import(target, node.lineno, node in inner, node not in typing, inner.get(node, False))
-            for node in _imports(self.tree)
+            for node in every
             for target in sorted(self._targets(node))
         )
 
@@ -115,6 +117,7 @@ def _name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def _is_module(name: str) -> bool:
     head, *rest = name.split(".")
     path = PACKAGE.joinpath(*rest)

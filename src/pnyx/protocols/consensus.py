@@ -70,8 +70,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             transcript.task(CHALLENGE(proposal=proposed, framing=framing()), [proposed], shown=shown)
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
         ]
-        written = await ask_challenges(panel, proposal.seat, drafts)
-        challenges = [challenge.without_prompt() for challenge in written]
+        challenges = [one.without_prompt() for one in await ask_challenges(panel, proposal.seat, drafts)]
         texts = {challenge.seat.label: challenge.text for challenge in challenges}
         open_points = list(transcript.add_all(f"Challenge of round {n}", texts).values())
 

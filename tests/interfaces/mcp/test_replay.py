@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import anyio
 import httpx2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.server.streamable_http import GET_STREAM_KEY, EventMessage
 from mcp_types import JSONRPCNotification, JSONRPCResponse
@@ -52,6 +52,7 @@ class Reader:
         return [event.event_id for event in self.events]
 
 
+@settings(max_examples=25)
 @given(
     turns=st.lists(st.sampled_from(["message", "other", "pause"]), max_size=12),
     broken=st.integers(0, 12),
