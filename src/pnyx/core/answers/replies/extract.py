@@ -34,10 +34,11 @@ def final_answer(text: str, question: str | None = None, choices: Sequence[str] 
     """The final answer of `text`, without markup and caveats, or None.
 
     In this order: the answer of a reply that is one JSON object; the last label of a final answer (`Final
-    answer:` in the languages of `words/answers.json`), tag (`<answer>7</answer>`) or line `#### 7`; the
-    last JSON object with an answer; an answer stated in the concluding lines; the last \\boxed{}; a
-    concluding line that is only a value; the last other label (`Answer:`, `Result:`); what the last sentence
-    says of what `question` asks; the content of a reply that is one code block. Quotations and thinking
+    answer:` in the languages of `words/answers.json`) and what corrects it, tag (`<answer>7</answer>`) or
+    line `#### 7`; the last JSON object with an answer; an answer stated in the concluding lines; the last
+    \\boxed{}; a concluding line that is only a value; the last other label (`Answer:`, `Result:`); what the
+    last sentence says of what `question` asks; the content of a reply that is one code block, or ends on one
+    behind "it prints:". Quotations and thinking
     aloud are ignored. question: what `text` answers; its language decides for a text that shows
     none. choices: the texts of the options, in order; an answer that is an option's text or letter is
     returned as the letter (A for the first). An answer such as `N/A` is None. The answer of a reply that
