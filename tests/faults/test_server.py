@@ -124,8 +124,9 @@ async def test_a_client_that_leaves_cancels_within_a_second_if_requested(trial: 
                 )
             else:
                 watching = client.stream("POST", "/v1/runs", json={**body, how: True})
-            task = asyncio.create_task(_watch(watching))
-            await until(lambda: trial.host.log)
+            begun = asyncio.Event()
+            task = asyncio.create_task(_watch(watching, begun))
+            await until(lambda: trial.host.log and (begun.is_set() or how == "wait"))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -137,10 +138,11 @@ async def test_a_client_that_leaves_cancels_within_a_second_if_requested(trial: 
     await asyncio.to_thread(trial.check, f"cancelled after {time.monotonic() - left:.1f} s")
 
 
-async def _watch(watching: Any) -> None:
+async def _watch(watching: Any, begun: asyncio.Event) -> None:
+    """Read to the end. begun: set once the server has begun to answer, and so knows its client."""
     async with watching as response:
         async for _ in response.aiter_bytes():
-            pass
+            begun.set()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
