@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -112,7 +113,11 @@ def serving(home: Path, config: str, port: int = 0, key: str = "", named: str = 
             yield Serve(process, match[1], match[2] or key.strip(), home)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=120)
+            try:
+                process.communicate(timeout=2)
+            except subprocess.TimeoutExpired:  # it waits for replies that no test reads
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=120)
 
 
 @contextmanager
