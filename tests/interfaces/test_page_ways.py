@@ -215,15 +215,16 @@ def test_nothing_makes_the_page_scroll_sideways(
         assert not tab.scrolls_sideways()
 
 
-def test_with_reduced_motion_nothing_moves(browser: Browser, server: Serve, models: ScriptedHost) -> None:
+@pytest.mark.parametrize("still", [True, False])
+def test_with_reduced_motion_nothing_moves(
+    browser: Browser, server: Serve, models: ScriptedHost, still: bool
+) -> None:
     models.on("*", text=REPLY, drip=(200, 0.4))
-    moving = "document.getAnimations().length"
-    for still in (True, False):
-        with Tab.open(browser, still=still) as tab:
-            tab.page.goto(server.link)
-            run = tab.ask(protocol="voting")
-            expect(tab.page.locator(".turn.writing").first).to_be_visible()
-            assert (tab.page.evaluate(moving) == 0) is still
-            tab.page.get_by_role("button", name="Cancel").click()
-            expect(tab.verdict).to_be_visible()
-            assert server.get(f"/v1/runs/{run}")["status"] == "cancelled"
+    with Tab.open(browser, still=still) as tab:
+        tab.page.goto(server.link)
+        run = tab.ask(protocol="voting")
+        expect(tab.page.locator(".turn.writing").first).to_be_visible()
+        assert (tab.page.evaluate("document.getAnimations().length") == 0) is still
+        tab.page.get_by_role("button", name="Cancel").click()
+        expect(tab.verdict).to_be_visible()
+        assert server.get(f"/v1/runs/{run}")["status"] == "cancelled"
