@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pnyx.providers.base import Call, Message, ToolSpec
@@ -104,3 +106,14 @@ async def test_a_host_that_passes_calls_on_as_text_is_read_like_one_that_reads_t
     assert [(call.name, call.arguments) for call in reply.tool_calls] == ONE
     assert reply.finish_reason == "tool"
     assert "add" not in reply.text
+
+
+@pytest.mark.parametrize(
+    "opening", ["<tool_call>read<arg_key>", "<function=read><parameter=a>", '<invoke name="read">']
+)
+@pytest.mark.parametrize("end", ["", "</tool_call></function></invoke>"])
+def test_calls_that_never_end_are_searched_once(opening: str, end: str) -> None:
+    text = opening * 5_000 + end
+    start = time.process_time()
+    written_calls(text, {"read"})
+    assert time.process_time() - start < 1.0

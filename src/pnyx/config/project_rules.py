@@ -112,7 +112,7 @@ def _is_limit(key: Key) -> bool:
 
 
 def _is_choice(key: Key) -> bool:
-    """Whether the key is an effort or a preset: a word that stands for numbers that may cost more."""
+    """Whether the key is an effort or a preset: a word for numbers that may cost more."""
     return key[-1] == "reasoning_effort" if key[0] == "run" else _is_of_panel(key, "effort", "preset")
 
 

@@ -135,8 +135,8 @@ class Reply:
 
         Prompts of later rounds are several times as long as all replies.
         """
-        asked = self.ask.prompt
-        return replace(self, ask=Ask(self.ask.seat, Prompt(asked.id, asked.sha256, "")))
+        prompt = self.ask.prompt
+        return replace(self, ask=Ask(self.ask.seat, Prompt(prompt.id, prompt.sha256, "")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,10 @@ def _without_filters(folder: Path) -> tuple[str, ...]:
             continue
         name = key.partition(".")[2].rpartition(".")[0]
         if "=" in name or "\n" in name:
-            raise FileProblem(f"this repository's settings have a filter with an odd name: {name[:80]!r}")
+            raise FileProblem(
+                f"--diff cannot turn off the filter {name[:80]!r} of this repository's settings; "
+                "remove it there, or pass a diff with --file"
+            )
         off = (f"filter.{name}.clean=", f"filter.{name}.process=", f"filter.{name}.required=false")
         options |= dict.fromkeys(off)
     return tuple(word for option in options for word in ("-c", option))

@@ -71,7 +71,7 @@ MINIMAX: dict[str, int] = {
     **dict.fromkeys(("1004", "2049"), 401),
     **{"1001": 408, "1008": 402, "2013": 400, "2056": 402},
 }
-"""The HTTP status that a number in MiniMax's `base_resp` stands for."""
+"""The HTTP status of each number in MiniMax's `base_resp`."""
 
 
 def status_of_code(code: str) -> int:

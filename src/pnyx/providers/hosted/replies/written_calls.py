@@ -39,19 +39,42 @@ _BEFORE_JSON = regex(
 )
 """What stands before the JSON of a call, or of a list of calls."""
 
-_WITH_FIELDS = regex(
-    # Qwen Coder; GLM; MiniMax, Anthropic, DeepSeek
-    rf"<function=(?P<qwen>{_NAME})>(?P<qwen_fields>\s*(?:<parameter=.*?)?)</function>"
-    rf"|<tool_call>\s*(?P<glm>{_NAME})\s*(?P<glm_fields>(?:<arg_key>.*?)?)</tool_call>"
-    rf"|<(?:｜DSML｜)?invoke name=\"(?P<invoke>{_NAME})\">(?P<invoke_fields>.*?)</(?:｜DSML｜)?invoke>",
-    re.DOTALL,
-)
-_FIELD = regex(
-    r"<parameter=(?P<qwen>[^<>\n]+)>\n?(?P<qwen_value>.*?)\n?</parameter>"
-    r"|<arg_key>(?P<glm>[^<>]+)</arg_key>\s*<arg_value>(?P<glm_value>.*?)</arg_value>"
-    r"|<(?:｜DSML｜)?parameter name=\"(?P<invoke>[^\"]+)\"[^>]*>"
-    r"(?P<invoke_value>.*?)</(?:｜DSML｜)?parameter>",
-    re.DOTALL,
+
+class _Form(NamedTuple):
+    """A form of calls whose arguments are fields. call: its name, its fields. field: its name, its value.
+
+    Their ends are plain texts. What follows the last one is not searched: each opening would be sought an
+    end for in all the rest.
+    """
+
+    call: re.Pattern[str]
+    call_end: str
+    field: re.Pattern[str]
+    field_end: str
+
+
+_FORMS = (
+    _Form(  # Qwen Coder
+        regex(rf"<function=({_NAME})>(\s*(?:<parameter=.*?)?)</function>", re.DOTALL),
+        "</function>",
+        regex(r"<parameter=([^<>\n]+)>\n?(.*?)\n?</parameter>", re.DOTALL),
+        "</parameter>",
+    ),
+    _Form(  # GLM
+        regex(rf"<tool_call>\s*({_NAME})\s*((?:<arg_key>.*?)?)</tool_call>", re.DOTALL),
+        "</tool_call>",
+        regex(r"<arg_key>([^<>]+)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL),
+        "</arg_value>",
+    ),
+    *(
+        _Form(  # MiniMax, Anthropic; DeepSeek
+            regex(rf"<{mark}invoke name=\"({_NAME})\">(.*?)</{mark}invoke>", re.DOTALL),
+            f"</{mark}invoke>",
+            regex(rf"<{mark}parameter name=\"([^\"]+)\"[^>]*>(.*?)</{mark}parameter>", re.DOTALL),
+            f"</{mark}parameter>",
+        )
+        for mark in ("", "｜DSML｜")
+    ),
 )
 _MARKS = regex(
     r"</?(?:(?:[a-z]+:)?tool_calls?|function_calls?|tools?|function|｜DSML｜function_calls)>"
@@ -111,14 +134,17 @@ def _json_calls(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
 
 
 def _field_calls(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
-    for found in _WITH_FIELDS.finditer(text):
-        kind = next(kind for kind in ("qwen", "glm", "invoke") if found[kind])
-        if found[kind] in names:
-            fields = _FIELD.finditer(found[f"{kind}_fields"])
-            arguments = {
-                field[kind].strip(): _value(field[f"{kind}_value"]) for field in fields if field[kind]
-            }
-            yield WrittenCall(found[kind], arguments, found.start(), found.end())
+    for form in _FORMS:
+        for call in _closed(form.call, text, form.call_end):
+            if call[1] in names:
+                fields = _closed(form.field, call[2], form.field_end)
+                arguments = {field[1].strip(): _value(field[2]) for field in fields}
+                yield WrittenCall(call[1], arguments, call.start(), call.end())
+
+
+def _closed(form: re.Pattern[str], text: str, end: str) -> Iterator[re.Match[str]]:
+    last = text.rfind(end)
+    return form.finditer(text, 0, last + len(end)) if last >= 0 else iter(())
 
 
 def _bare_call(text: str, start: int, names: Collection[str]) -> WrittenCall | None:
