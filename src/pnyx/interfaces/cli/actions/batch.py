@@ -61,6 +61,7 @@ def batch(
             return _dry_run(output, requests, lines)
         open_files.enter_context(exclusive(data_dir() / "batch" / name, "batch"))
         results = output.out if out is None else open_files.enter_context(_open_results(out, file))
+        results.kept = "; the answers are stored: repeat the command to write all of them"
         work = _Work(output, results, requests, lines, count_lines(questions), require_consensus)
         return asyncio.run(_run(settings, work, concurrency))
 
