@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from .failure_words import MINIMAX, status_of_code
 
 __all__ = ["Report", "page_title", "read_report", "report"]

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from ....config.paths import data_dir
 from ....config.schema import Settings
-from ....core.files import File, Source
+from ....core.context.files import File, Source
 from ....core.models import NUSD, money
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....files.read import read_files
