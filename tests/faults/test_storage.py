@@ -74,17 +74,17 @@ def test_on_a_full_disk_what_is_stored_is_read_saved_elsewhere_and_health_says_w
         with suppress(OSError), ballast.open("wb", buffering=0) as file:
             while file.write(bytes(4096)):
                 pass
-        for command in (("runs",), ("show", run), ("cost",), ("prune", "--older-than", "0d", "--dry-run")):
-            done = trial.pnyx(*command)
-            assert (done.code, done.err) == (0, ""), command
+        for reading in ("runs", f"show {run}", "cost", "prune --older-than 0d --dry-run"):
+            done = trial.pnyx(*reading.split())
+            assert (done.code, done.err) == (0, ""), reading
         elsewhere = trial.folder / "saved.db"
         assert trial.pnyx("backup", str(elsewhere)).code == 0
         here = trial.pnyx("backup", str(disk.folder / "saved.db"))
         assert f"pnyx: {disk.folder / 'saved.db'} cannot be written: " in here.err
-        for command in (("ask", "Why?"), ("tag", run, "kept")):
-            done = trial.pnyx(*command)
-            assert done.code == 1, command
-            assert "free some space, then repeat the command or resume the run" in done.err, command
+        for writing in ("ask Why?", f"tag {run} kept"):
+            done = trial.pnyx(*writing.split())
+            assert done.code == 1, writing
+            assert "free some space, then repeat the command or resume the run" in done.err, writing
         ballast.write_bytes(b"")
         assert trial.pnyx("tag", run, "kept").code == 0
         assert asyncio.run(_health_when_filled(lambda size: ballast.write_bytes(bytes(size)))) == [
