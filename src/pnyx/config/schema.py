@@ -19,8 +19,8 @@ from pydantic import (
 )
 
 from ..core.durations import parse_duration
-from ..core.language import language_tag
 from ..core.models import MOST
+from ..core.prose.language import language_tag
 from ..core.thinking import Effort
 from ..errors import ConfigError, NotFound
 from ..plugins import PROTOCOLS, PROVIDERS

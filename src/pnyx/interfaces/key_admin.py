@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ..config.load import NEEDS
 from ..config.schema import Settings
 from ..config.server_settings import KeyLimits
-from ..core.regex import regex
+from ..core.caching.regex import regex
 from ..errors import Unreadable, UsageError
 from ..run.options.key_limits import effective_limits, read_limits
 from ..similar import nearest

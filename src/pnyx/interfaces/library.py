@@ -24,8 +24,8 @@ from pydantic import SkipValidation
 
 from .. import protocols
 from ..config.schema import Settings
+from ..core.context.files import File, Source
 from ..core.events import Event
-from ..core.files import File, Source
 from ..core.text import Material
 from ..errors import UsageError
 from ..files.read import read_files

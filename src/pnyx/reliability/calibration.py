@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from math import log
 from typing import Any
 
-from ..core.stopping import STRONGEST_FIRST
+from ..core.voting.stopping import STRONGEST_FIRST
 from .curves import LEVEL, Curve, fit_beta, fit_isotonic
 
 __all__ = [

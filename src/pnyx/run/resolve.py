@@ -21,9 +21,9 @@ from pydantic import (
 from .. import protocols
 from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
+from ..core.context.files import File, unique_names
 from ..core.decision import Given
-from ..core.files import File, unique_names
-from ..core.language import language_tag
+from ..core.prose.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material

@@ -9,9 +9,9 @@ from datetime import date
 from typing import Any
 
 from .. import protocols
+from ..core.context.files import File, contents, file_rows
 from ..core.decision import Given
 from ..core.documents import build, to_document
-from ..core.files import File, contents, file_rows
 from ..core.models import MOST, REVISION, Payer, Price, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel

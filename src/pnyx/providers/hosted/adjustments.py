@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.lru import LRU
+from ...core.caching.lru import LRU
 from . import bodies
 from .failures import HostError
 from .levels import other_level, set_adaptive, set_levels, wants_adaptive

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...errors import ProviderError
 from .failure_words import (
     ALLOWANCE,

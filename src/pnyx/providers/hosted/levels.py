@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from .reports import Report
 from .thinking import effort_of
 

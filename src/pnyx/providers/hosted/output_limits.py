@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from .reports import Report
 
 __all__ = ["USEFUL_TOKENS", "Room", "is_about_limit", "lower_limit", "read_room"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from . import bodies
 from .reports import Report
 

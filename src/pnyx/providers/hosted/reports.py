@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from .failure_words import MINIMAX, status_of_code
 
 __all__ = ["Report", "page_title", "read_report", "report"]
@@ -66,7 +66,7 @@ def report(document: Any) -> Report | None:
         return None
     if document.keys() & _ANSWERS and not document.keys() & _REPORTS:
         return None
-    if found := document.get("error"):
+    if (found := document.get("error")) and not _is_no_failure(found):
         return _report(document if found is True else found, document)
     if isinstance(wrapped := document.get("Response"), Mapping) and isinstance(wrapped.get("Error"), Mapping):
         found = {str(name).lower(): value for name, value in wrapped["Error"].items()}  # of Tencent
@@ -76,7 +76,7 @@ def report(document: Any) -> Report | None:
         code = str(base["status_code"])
         return Report(MINIMAX.get(code, 0), str(base.get("status_msg") or base), code)
     for name in _FAILURES:
-        if found := document.get(name):
+        if (found := document.get(name)) and not _is_no_failure(found):
             return _report(found, document)
     if _ANSWERS & document.keys() or isinstance(document.get("message"), Mapping):
         return None
@@ -88,6 +88,13 @@ def report(document: Any) -> Report | None:
     return _report(document, document) if marked or bare else None
 
 
+def _is_no_failure(found: Any) -> bool:
+    """Whether an error says that there is none, as some gateways send beside every answer."""
+    values = found.values() if isinstance(found, Mapping) else (found,)
+    return all(value in (None, 0, 200) or str(value).strip().lower() in _NO_FAILURE for value in values)
+
+
+_NO_FAILURE = {"", "0", "200", "none", "null", "false", "ok", "success", "succeeded", "no error", "no errors"}
 _ANSWERS = {"choices", "candidates", "content", "delta", "content_block", "promptFeedback"}
 """Keys of documents that belong to an answer."""
 _FAILURES = ("err", "fault", "Error")
@@ -141,7 +148,8 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     status = next(filter(None, map(_status, numbers)), 0)
     names = [found.get(name) for name in _CODES]
     code = " ".join(dict.fromkeys(str(name) for name in names if isinstance(name, str | int) and name))
-    message = next((found[name] for name in _MESSAGES if found.get(name)), None)
+    said = [found[name] for name in _MESSAGES if found.get(name)]
+    message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
     if items := _items(message) or _items(found.get("details"), "loc"):
         return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["retry_after"]
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from ....config.paths import data_dir
 from ....config.schema import Settings
-from ....core.files import File, Source
+from ....core.context.files import File, Source
 from ....core.models import NUSD, money
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....files.read import read_files
@@ -62,6 +62,7 @@ def batch(
             return _dry_run(output, requests, lines)
         open_files.enter_context(exclusive(data_dir() / "batch" / name, "batch"))
         results = output.out if out is None else open_files.enter_context(_open_results(out, file))
+        results.kept = "; the answers are stored: repeat the command to write all of them"
         work = _Work(output, results, requests, lines, count_lines(questions), require_consensus)
         return asyncio.run(_run(settings, work, concurrency))
 

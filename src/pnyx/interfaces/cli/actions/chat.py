@@ -16,7 +16,7 @@ import click
 from .... import protocols
 from ....config.paths import data_dir
 from ....config.schema import Settings
-from ....core.files import File, file_rows, unique_names
+from ....core.context.files import File, file_rows, unique_names
 from ....core.models import money
 from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle

@@ -113,6 +113,7 @@ async def _database(settings: Settings) -> Finding:
         return Finding("database", None, found, f"check the name, which {where} sets")
     try:
         async with RunRecords.open(settings) as stored:
+            await stored.check()
             name, damage = stored.database_name, await stored.damage()
     except PnyxError as exc:
         return Finding("database", False, str(exc), "repair it, or set PNYX_DATABASE to another one")

@@ -105,6 +105,7 @@ async def follow_run(
     async with _progress(output) as progress:
         with _Stop(progress, on_signal) as stop:
             handle = await start(service)
+            output.out.kept = f"; the run is stored: pnyx show {handle.run_id}"
             if _wants_text(output):
                 handle.stream_text()  # before its first call, which may be sent while the price is read
             progress.cap_usd = handle.spec.budget_usd
