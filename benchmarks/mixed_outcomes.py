@@ -24,7 +24,7 @@ from statistics import fmean
 
 from benchmarks.few_labels import Recording
 from benchmarks.recorded_panels import MMLU
-from pnyx.core.stopping import ENOUGH_JUDGED, FULL_POLL_EVERY, MIN_ANSWERS, STRONGEST_FIRST, posterior
+from pnyx.core.voting.stopping import ENOUGH_JUDGED, FULL_POLL_EVERY, MIN_ANSWERS, STRONGEST_FIRST, posterior
 from pnyx.reliability.accuracy import AnsweredQuestion
 from pnyx.reliability.calibration import Calibration, Outcome, calibrate, ece
 from pnyx.reliability.stopping import is_settled

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.stopping import STRONGEST_FIRST
+from ..core.voting.stopping import STRONGEST_FIRST
 from .curves import LEVEL, Curve, fit_beta
 
 __all__ = [

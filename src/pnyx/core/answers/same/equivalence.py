@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..code.identifiers import read_identifier
 from ..code.literals import unfenced
 from ..language.entities import is_symbol, same_thing
