@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
-from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
-from ..core.tally import plurality
+from ..core.voting.stopping import MIN_ANSWERS, STRONGEST_FIRST
+from ..core.voting.tally import plurality
 from ..prompts import load
 from . import expected
 from .shared.debate import Debate, decision_fields

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..regex import regex
+from ..caching.regex import regex
 
 __all__ = [
     "BARE_CHANNELS",

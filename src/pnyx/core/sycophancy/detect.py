@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from string import ascii_lowercase, ascii_uppercase
 
-from ..language import language_of
-from ..regex import regex
+from ..caching.regex import regex
+from ..prose.language import language_of
 from . import other_languages
 from .hedges import HEDGED, NEGATED, PERFORMED, REVERSED, UNDENIED
 from .objection import APPROVES, CONCESSION, DENIED, EMPTY, NOT_ONLY, OBJECTS, PARTIAL, TURN

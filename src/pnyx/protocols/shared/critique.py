@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.answers.replies.extract import final_answer, same
+from ...core.prose.substance import is_rubbish, is_substantive, names_something
 from ...core.steps import Dissent, Reply
-from ...core.substance import is_rubbish, is_substantive, names_something
 from ...core.sycophancy.detect import find_praise, has_objection
 from .evidence import OPEN, POOLED, Statement, agreed, stated, support_of
 

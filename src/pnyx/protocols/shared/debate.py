@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.steps import Dissent
-from ...core.tally import VoteCount, majority_of, weighted
+from ...core.voting.tally import VoteCount, majority_of, weighted
 from .evidence import LATER, Statement, agreed, support
 from .positions import StatedAnswer, leader, representative, tally
 

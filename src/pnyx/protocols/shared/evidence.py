@@ -10,9 +10,9 @@ from math import fsum
 from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.grouping import find_group, group_answers
 from ...core.models import Seat
+from ...core.prose.substance import is_rubbish
 from ...core.steps import Reply
-from ...core.stopping import posterior
-from ...core.substance import is_rubbish
+from ...core.voting.stopping import posterior
 
 __all__ = ["LATER", "OPEN", "POOLED", "VOTES", "Statement", "agreed", "stated", "support", "support_of"]
 

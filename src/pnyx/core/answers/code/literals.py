@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from ...regex import regex
+from ...caching.regex import regex
 from .literal_values import NotLiteralError, literal_key
 
 __all__ = ["MAX_CHARS", "Code", "is_credibly_code", "read_literal", "unfenced"]

@@ -10,7 +10,7 @@ import functools
 import re
 from collections import Counter
 
-from ...regex import regex
+from ...caching.regex import regex
 from .entities import is_symbol
 
 __all__ = ["read_species"]

@@ -6,8 +6,8 @@ import functools
 import re
 import unicodedata
 
+from ...caching.regex import regex
 from ...markup.notation import plain
-from ...regex import regex
 from ..words import table
 
 __all__ = [

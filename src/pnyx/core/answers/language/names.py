@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..numbers.ordinals import read_ordinal
 from ..words import table
 from .folding import fold_words, strip_edges, without_title

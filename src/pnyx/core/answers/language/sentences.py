@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from ...language import language_of
-from ...regex import regex
+from ...caching.regex import regex
+from ...prose.language import language_of
 from ..words import table
 
 __all__ = ["repeats", "stated"]

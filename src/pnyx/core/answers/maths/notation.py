@@ -6,8 +6,8 @@ import re
 import unicodedata
 from fractions import Fraction
 
+from ...caching.regex import regex
 from ...markup.notation import ascii_punctuation
-from ...regex import regex
 from .rewrites import rewritten
 
 __all__ = ["GREEK_LETTERS", "before_greek", "cleaned"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ...regex import regex
+from ...caching.regex import regex
 
 __all__ = ["rewritten"]
 

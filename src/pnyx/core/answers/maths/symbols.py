@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 
+from ...caching.regex import regex
 from ...markup.notation import plain
-from ...regex import regex
 
 __all__ = ["symbolic"]
 

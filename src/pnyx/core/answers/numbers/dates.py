@@ -6,7 +6,7 @@ import re
 from datetime import date, timedelta
 from functools import cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import months, table, weekdays
 from .number_words import ENGLISH, read_numeral
 

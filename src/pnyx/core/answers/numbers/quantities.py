@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 from .number_words import ENGLISH, read_numeral
 from .spelled import BELOW_FIRST, read_spelled

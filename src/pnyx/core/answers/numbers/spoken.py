@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from ...regex import regex
+from ...caching.regex import regex
 from .quantities import Quantity, read_quantity
 from .units import NONE
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 
 __all__ = ["NONE", "Unit", "read_unit"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..language.folding import fold_words, items_of, strip_edges
 
 __all__ = ["chosen", "numbered_options"]

@@ -6,8 +6,8 @@ import functools
 import re
 from dataclasses import dataclass
 
-from ...language import language_of
-from ...regex import regex
+from ...caching.regex import regex
+from ...prose.language import language_of
 from ..numbers.units import NONE, Unit, read_unit
 from ..words import decimal_marks, table
 from .choices import numbered_options

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from ...caching.regex import regex
 from ...markup.notation import digits_in_ascii
-from ...regex import regex
 from ..code.calls import short_calls
 from ..code.literals import Code, read_literal, unfenced
 from ..language.folding import fold_words, is_formula, strip_edges

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..maths import name_of
 
 __all__ = ["has_relation", "split_name"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..reading.envelopes import asserted, boxed_value, bracketed
 from ..reading.labels import SIGNS, find_label, labels_in
 from .values import MAX_CHARS, is_credible, is_definite, value_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..reading.envelopes import whole_object_answer
 from ..reading.labels import find_label, labels_in, without_ending
 from ..reading.parse import MAX_CHARS, read

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
+from ...caching.regex import regex
 from ...markup.notation import plain
-from ...regex import regex
 from ..code.identifiers import read_identifier
 from ..code.literals import is_credibly_code
 from ..language.chemistry import read_species

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..language.entities import same_thing
 from ..language.folding import fold_words, items_of, strip_edges
 from ..language.names import same_spelling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..code.literals import unfenced
 from ..reading.parse import Answer
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ....core.regex import regex
+from ....core.caching.regex import regex
 from . import cohere, converse
 from .anthropic import AnthropicReader
 from .google import GoogleReader

@@ -7,8 +7,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from .regex import regex
-from .remembering import CHARACTERS
+from ..caching.regex import regex
+from ..caching.remembering import CHARACTERS
 
 __all__ = ["jaccard", "overlap", "words"]
 

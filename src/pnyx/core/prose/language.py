@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from .answers.words import table
-from .regex import regex
+from ..answers.words import table
+from ..caching.regex import regex
 
 __all__ = ["is_english", "language_of", "language_tag"]
 

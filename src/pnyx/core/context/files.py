@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
+from ..text import estimate_tokens
 from .fences import Document
-from .text import estimate_tokens
 
 __all__ = ["File", "Source", "contents", "file_rows", "file_tokens", "number_lines", "unique_names"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.substance import is_rubbish, is_substantive, names_something
+from pnyx.core.prose.substance import is_rubbish, is_substantive, names_something
 
 RUBBISH = ("", "  ", "...", "?! -- …", "。。。", "**", "the answer is the " * 10, "na " * 40)
 SAYING = ("4", "<=", "x != 0", "B", "да", "。5", "0 1 " * 40, "No.", "Keep two replicas.", "好")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .models import Seat
+from ..models import Seat
 
 __all__ = ["VoteCount", "borda", "break_tie", "by_seat", "majority_of", "plurality", "weighted"]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.models import Seat
-from pnyx.core.tally import VoteCount, borda, break_tie, by_seat, majority_of, plurality, weighted
+from pnyx.core.voting.tally import VoteCount, borda, break_tie, by_seat, majority_of, plurality, weighted
 
 LABELS = ("A", "B", "C", "D")
 labels = st.sampled_from(LABELS)

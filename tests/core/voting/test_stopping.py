@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.stopping import STOP_POSTERIOR, lead_probability, votes_to_stop
+from pnyx.core.voting.stopping import STOP_POSTERIOR, lead_probability, votes_to_stop
 
 votes = st.integers(0, 40)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.compaction import MIN_CHARS, fit, texts, tokens
+from pnyx.core.context.compaction import MIN_CHARS, fit, texts, tokens
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Panel, Schema
 from pnyx.core.text import MAX_CHARS, Draft, Material, shorten

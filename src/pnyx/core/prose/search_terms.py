@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
-from ..errors import UsageError
-from .regex import regex
+from ...errors import UsageError
+from ..caching.regex import regex
 
 __all__ = ["MAX_CHARS", "Snippet", "fold_words", "query_terms", "snippet"]
 

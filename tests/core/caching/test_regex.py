@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pnyx
-from pnyx.core.regex import regex
+from pnyx.core.caching.regex import regex
 
 HEAVY = ("evaluate", "http")
 """Packages that need an extra or take long to import; their own tests import them."""

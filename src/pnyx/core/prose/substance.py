@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import sqrt
 
+from ..caching.regex import regex
+from ..caching.remembering import remembered
 from .convergence import words
-from .regex import regex
-from .remembering import remembered
 
 __all__ = ["is_rubbish", "is_substantive", "names_something"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core import remembering
-from pnyx.core.remembering import remembered
+from pnyx.core.caching import remembering
+from pnyx.core.caching.remembering import remembered
 
 
 @given(st.lists(st.tuples(st.text(max_size=5), st.integers(0, 3)), max_size=30))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.search_terms import MAX_CHARS, WIDTH, fold_words, query_terms, snippet
+from pnyx.core.prose.search_terms import MAX_CHARS, WIDTH, fold_words, query_terms, snippet
 from pnyx.errors import UsageError
 
 

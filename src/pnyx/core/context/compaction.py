@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .steps import Ask
-from .text import JOINT, Prompt, Spans, shorten
-from .tool_calls import ToolSpec, Turn
+from ..steps import Ask
+from ..text import JOINT, Prompt, Spans, shorten
+from ..tool_calls import ToolSpec, Turn
 
 __all__ = ["fit", "texts", "tokens"]
 

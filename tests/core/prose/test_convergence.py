@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.convergence import jaccard, overlap
+from pnyx.core.prose.convergence import jaccard, overlap
 
 WORDS = ["the", "sum", "is", "wrong", "cost", "1,000", "über", "我"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)

@@ -13,8 +13,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from .anonymity.mask import mask
-from .regex import regex
+from ..anonymity.mask import mask
+from ..caching.regex import regex
 
 __all__ = ["MAX_CHARS", "Document", "Material", "fence", "fenced", "nonce_of", "shorten"]
 

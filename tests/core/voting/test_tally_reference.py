@@ -12,10 +12,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pnyx.core.tally import borda, majority_of, plurality
+from pnyx.core.voting.tally import borda, majority_of, plurality
 from tests.support.rows import rows
 
-PROFILES = json.loads((Path(__file__).parent / "corpora" / "tallies.json").read_text())["profiles"]
+PROFILES = json.loads((Path(__file__).parents[1] / "corpora" / "tallies.json").read_text())["profiles"]
 
 
 @rows("profile", PROFILES, ids=[",".join(p["rankings"]) + " of " + p["candidates"] for p in PROFILES])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.language import language_tag
+from pnyx.core.prose.language import language_tag
 
 
 @pytest.mark.parametrize(

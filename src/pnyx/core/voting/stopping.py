@@ -74,8 +74,8 @@ def posterior(scores: Mapping[str, float], options: float = OPEN_OPTIONS) -> dic
 def pending_weights(answered: Collection[float], pending: Collection[float]) -> list[float]:
     """What each pending vote would count beside the answered ones. Both arguments are weights.
 
-    If no answered vote has weight, each counts one (`core.tally.by_seat`), and so do pending votes without
-    weight; a pending vote with weight would decide alone, so it counts infinity.
+    If no answered vote has weight, each counts one (`core.voting.tally.by_seat`), and so do pending votes
+    without weight; a pending vote with weight would decide alone, so it counts infinity.
     """
     if any(answered):
         return list(pending)
