@@ -107,7 +107,7 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
         ("<analysis>a</analysis>b", "", "<analysis>a</analysis>b"),
         # Open WebUI's box, and boxes of other things.
         (
-            '<details type="reasoning" done="true" d="5">\n<summary>Thought</summary>\n> a\n> b\n</details>\nc',
+            '<details type="reasoning" d="5">\n<summary>Thought</summary>\n> a\n> b\n</details>\nc',
             "a\nb",
             "c",
         ),
