@@ -9,10 +9,12 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import os
 import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -175,8 +177,22 @@ def _no_option(exc: click.NoSuchOption) -> str:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command in `args` (default: `sys.argv`) and end the process with its exit code."""
-    arguments = list(sys.argv[1:] if args is None else args)
     _delay_garbage_collection()
+    code = INTERRUPTED
+    with suppress(KeyboardInterrupt):  # a second one, while the first is reported
+        code = _exit_code(list(sys.argv[1:] if args is None else args))
+    with suppress(KeyboardInterrupt):
+        _end_on_signals(code)
+    _end_on_signals(code)
+    # The process ends here: a last collection would only take time.
+    gc.freeze()
+    atexit.unregister(_ignore_signals)
+    atexit.register(_ignore_signals)
+    sys.exit(code)
+
+
+def _exit_code(arguments: list[str]) -> int:
+    """Run a command, report its error, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal cannot encode is escaped instead of failing the command.
         if hasattr(stream, "reconfigure"):
@@ -203,19 +219,21 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         code = 0
     except Exception as exc:
         if isinstance(exc, ImportError) and (extra := explain(exc)):
-            sys.exit(_report(str(extra), extra.exit_code))
+            return _report(str(extra), extra.exit_code)
         if {"-v", "--verbose"} & set(arguments):
             sys.excepthook(type(exc), exc, exc.__traceback__)
         code = _report(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows the traceback)", 1)
-    # The process ends here: a last collection would only take time.
-    gc.freeze()
-    # A signal that comes now would only change the exit code.
-    atexit.unregister(_ignore_signals)
-    atexit.register(_ignore_signals)
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
+
+
+def _end_on_signals(code: int) -> None:
+    """Let a signal that comes now end the process at once, with the exit code that it would have had."""
+    for number in stop_signals():
+        signal.signal(number, lambda *_: os._exit(code))
 
 
 def _ignore_signals() -> None:
+    # A signal that comes now would only change the exit code.
     for number in stop_signals():
         signal.signal(number, signal.SIG_IGN)
 
