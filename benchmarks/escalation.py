@@ -28,7 +28,7 @@ from typing import TypeAlias
 from benchmarks.recorded_panels import FRONTIER, GSM8K, MID, MMLU, STRONG, WHERE
 from pnyx.core.models import Price, Seat
 from pnyx.core.steps import Panel
-from pnyx.core.stopping import MIN_ANSWERS, OPEN_OPTIONS, STOP_POSTERIOR
+from pnyx.core.voting.stopping import MIN_ANSWERS, OPEN_OPTIONS, STOP_POSTERIOR
 from pnyx.errors import UsageError
 from pnyx.evaluate.replay.recorded import read_recorded
 from pnyx.protocols.escalate import asking_order

@@ -35,7 +35,7 @@ PRICES = ((1.0, 4.0), (2.0, 10.0), (0.5, 1.5))
 """USD per million tokens of input and output, of each seat's model."""
 SHORT = "FINALIZE: Participant A\nAPPROVE\nBEST: Participant A"
 LIMIT_OF_BALLOTS = 1024
-"""Tokens; see `core.reply_sizes`."""
+"""Tokens; see `core.context.reply_sizes`."""
 BYTES = 4
 
 

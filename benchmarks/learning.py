@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from pnyx.core.stopping import FULL_POLL_EVERY
+from pnyx.core.voting.stopping import FULL_POLL_EVERY
 from pnyx.evaluate.replay.recorded import read_recorded
 from pnyx.reliability.accuracy import AnsweredQuestion
 from pnyx.reliability.stopping import is_settled

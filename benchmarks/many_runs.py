@@ -32,7 +32,7 @@ from typing import Any
 from pnyx.config.schema import Settings
 from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.core.models import Payer
-from pnyx.core.search_terms import fold_words
+from pnyx.core.prose.search_terms import fold_words
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
 from pnyx.run.request import RunRequest

@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core import convergence, fences, language
+from pnyx.core.context import fences
+from pnyx.core.prose import convergence, language
 
 PARTS = st.one_of(
     st.text(st.characters(max_codepoint=127), max_size=6),

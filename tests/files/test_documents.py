@@ -13,7 +13,7 @@ from openpyxl import Workbook
 from pypdf import PdfReader, PdfWriter
 
 from pnyx.config.schema import ContextSettings
-from pnyx.core.files import File, Source
+from pnyx.core.context.files import File, Source
 from pnyx.errors import UsageError
 from pnyx.files.documents import document_kind
 from pnyx.files.images import image_info, image_tokens

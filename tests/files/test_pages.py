@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from pnyx.config.schema import ContextSettings
-from pnyx.core.files import File, Source
+from pnyx.core.context.files import File, Source
 from pnyx.errors import UsageError
 from pnyx.files.read import read_files
 from pnyx.tools.read_page import ReadPage

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import pnyx as library
 from pnyx.config.load import database_url
-from pnyx.core.files import File, number_lines, unique_names
+from pnyx.core.context.files import File, number_lines, unique_names
 from pnyx.core.models import Seat
 from pnyx.errors import UsageError
 from pnyx.interfaces.open_settings import open_settings

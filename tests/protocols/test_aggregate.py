@@ -10,8 +10,8 @@ import pytest
 from pnyx.core.decision import Given
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Panel, Reply
-from pnyx.core.stopping import posterior
 from pnyx.core.text import Draft, Material
+from pnyx.core.voting.stopping import posterior
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.aggregate import PHASES, PROTOCOL
 from pnyx.protocols.call_bounds import call_bounds

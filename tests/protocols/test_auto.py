@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pnyx.core.parsing.verdicts import QUESTION_CLASS
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Brief, Decision, Panel, Run
-from pnyx.core.stopping import FULL_POLL_EVERY, STOP_POSTERIOR, posterior
 from pnyx.core.text import Material
+from pnyx.core.voting.stopping import FULL_POLL_EVERY, STOP_POSTERIOR, posterior
 from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.prompts import load
 from pnyx.protocols import get

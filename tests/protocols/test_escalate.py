@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pnyx.core.models import Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask
-from pnyx.core.stopping import posterior
+from pnyx.core.voting.stopping import posterior
 from pnyx.errors import IllegalPhase, NoQuorum
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.escalate import PHASES, PROTOCOL

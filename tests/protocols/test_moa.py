@@ -11,8 +11,8 @@ from pnyx.core.decision import Given
 from pnyx.core.models import Seat
 from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
-from pnyx.core.stopping import posterior
 from pnyx.core.text import Material
+from pnyx.core.voting.stopping import posterior
 from pnyx.errors import IllegalPhase, NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.moa import PHASES, PROTOCOL

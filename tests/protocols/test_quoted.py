@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pnyx.core.caching.regex import regex
 from pnyx.core.parsing.authorship import own_lines
-from pnyx.core.regex import regex
 from pnyx.core.steps import Reply
 from pnyx.core.text import Draft
 from pnyx.protocols.council.texts import split_rebuttal

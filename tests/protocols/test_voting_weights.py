@@ -8,7 +8,7 @@ from typing import Any
 from pnyx.core.decision import Given
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
-from pnyx.core.stopping import ENOUGH_JUDGED, FULL_POLL_EVERY
+from pnyx.core.voting.stopping import ENOUGH_JUDGED, FULL_POLL_EVERY
 from pnyx.protocols.voting import PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import seat

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.models import Seat
-from pnyx.core.tally import by_seat
+from pnyx.core.voting.tally import by_seat
 from pnyx.reliability.accuracy import AnsweredQuestion, shrunk_accuracies
 from pnyx.reliability.weights import (
     PRECISION,

@@ -1,4 +1,4 @@
-"""A protocol of a third party that raises anything, or awaits what cannot be recorded, fails its run by name."""
+"""A third-party protocol that raises anything, or awaits what cannot be recorded, fails its run by name."""
 
 from __future__ import annotations
 

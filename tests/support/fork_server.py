@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pnyx.core import regex
+from pnyx.core.caching import regex
 
 __all__ = ["MOST_BYTES", "NUMBER", "Request"]
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ..core.caching.regex import regex
 from ..core.models import MOST
-from ..core.regex import regex
 from ..core.thinking import Effort
 from .table import Table
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import Any, TypeAlias
 
-from ..core.regex import regex
+from ..core.caching.regex import regex
 from ..core.thinking import EFFORTS
 from .layers import Key, Layer, Value
 from .panel_settings import RESTRICTED_KEYS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from .files import File
+from .context.files import File
 from .text import Material
 from .tool_calls import ToolOffer
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ..errors import PromptError
-from .fences import MAX_CHARS, Document, Material, fence, fenced, nonce_of, shorten
+from .context.fences import MAX_CHARS, Document, Material, fence, fenced, nonce_of, shorten
 
 __all__ = [
     "MAX_CHARS",

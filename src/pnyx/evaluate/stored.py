@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..core.regex import regex
+from ..core.caching.regex import regex
 from ..errors import NotFound, UsageError
 from .analysis.log import Log
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core.files import Source
+from ..core.context.files import Source
 from ..errors import FileProblem
 from .read import DIFF
 from .secret_files import looks_secret

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..core.regex import regex
+from ..core.caching.regex import regex
 
 __all__ = ["is_diff", "number_diff"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.schema import ContextSettings
-from ..core.files import Source
+from ..core.context.files import Source
 from ..errors import FileProblem
 from ..extras import need
 from .decode import SAMPLE, is_binary

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.schema import ContextSettings
-from ..core.files import File, Source, number_lines, unique_names
+from ..core.context.files import File, Source, number_lines, unique_names
 from ..core.text import is_text, replace_invalid
 from ..errors import FileProblem
 from ..tools import ToolError

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from pathlib import PurePath
 
-from ..core.regex import regex
+from ..core.caching.regex import regex
 
 __all__ = ["looks_secret"]
 

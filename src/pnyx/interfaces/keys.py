@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..config.server_settings import KeyLimits
-from ..core.regex import regex
+from ..core.caching.regex import regex
 from ..errors import Unreadable, UsageError
 from ..run.calls.limits import now
 from ..run.options.key_limits import read_limits

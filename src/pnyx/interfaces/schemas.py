@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
-from ..core.files import Source
+from ..core.context.files import Source
 from ..errors import UsageError
 from ..run.options.client_tools import MOST as MOST_TOOLS
 from ..run.request import OPTIONS, Kind, RequestOption, RunRequest

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..core.caching.regex import regex
 from ..core.events import Event, UnknownEvent, to_json
-from ..core.regex import regex
 from ..errors import LinkEnded, UsageError
 from ..run.calls.limits import now
 from .keys import FRESH_S, hash_key, is_reserved

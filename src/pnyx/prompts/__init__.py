@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from ..core.regex import regex
+from ..core.caching.regex import regex
 from ..core.text import NONCE, Draft, Material, Piece, combine_digests
 from ..errors import PromptError
 

@@ -18,8 +18,8 @@ from ..core.models import Seat
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
-from ..core.tally import plurality
 from ..core.text import Draft
+from ..core.voting.tally import plurality
 from ..prompts import load
 from . import expected
 from .shared.debate import Debate, decision_fields

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core.context.reply_sizes import ANSWER
 from ..core.models import Seat
 from ..core.protocol import ExpectedCalls, Protocol, Scope
-from ..core.reply_sizes import ANSWER
 from ..errors import ConfigError
 from . import get
 

@@ -15,10 +15,10 @@ from itertools import cycle, islice
 from typing import Any
 
 from ..core.answers.replies.extract import final_answer
-from ..core.convergence import overlap
 from ..core.decision import Status
 from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
+from ..core.prose.convergence import overlap
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel, Reply
 from ..prompts import load

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
-from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
-from ..core.tally import plurality
+from ..core.voting.stopping import MIN_ANSWERS, STRONGEST_FIRST
+from ..core.voting.tally import plurality
 from ..prompts import load
 from . import expected
 from .shared.debate import Debate, decision_fields
@@ -100,7 +100,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
         dissent=debate.dissent(ballots, winner),
         rounds=debate.number,
         stop_reason=stop,
-        support=debate.support(winner),
+        support=debate.support(winner, ballots),
         support_rule=POOLED if not_called is None else f"{POOLED}, {STRONGEST_FIRST}",
         detail={
             **detail,

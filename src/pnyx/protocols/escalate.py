@@ -20,7 +20,7 @@ from ..core.models import Seat, strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel, Reply
-from ..core.stopping import MIN_ANSWERS, STOP_POSTERIOR
+from ..core.voting.stopping import MIN_ANSWERS, STOP_POSTERIOR
 from ..prompts import load
 from . import expected
 from .shared.evidence import VOTES

@@ -1,4 +1,4 @@
-"""The calls of a usual run of each protocol, for its expected cost. `core.reply_sizes` has the lengths.
+"""The calls of a usual run of each protocol, for its expected cost. Lengths: `core.context.reply_sizes`.
 
 What depends on the question is set as follows: challenges repeat halfway between the second round and the
 last; the answers of a debate differ, and it is stuck as soon as it can be; a council has a majority after one
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..core import reply_sizes as sizes
+from ..core.context import reply_sizes as sizes
 from ..core.protocol import ExpectedCalls, Scope
 
 __all__ = [

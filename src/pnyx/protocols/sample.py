@@ -18,7 +18,7 @@ from ..core.models import strongest
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
-from ..core.stopping import lead_probability, votes_to_stop
+from ..core.voting.stopping import lead_probability, votes_to_stop
 from ..errors import NoQuorum
 from ..prompts import load
 from . import expected

@@ -27,8 +27,8 @@ from ..core.models import strengths
 from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Dissent, Panel, Reply
-from ..core.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..core.text import Draft
+from ..core.voting.stopping import MIN_ANSWERS, STRONGEST_FIRST
 from ..prompts import load
 from . import expected
 from .shared.evidence import VOTES

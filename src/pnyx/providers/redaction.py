@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..config.load import MASK
-from ..core.regex import regex
+from ..core.caching.regex import regex
 
 __all__ = ["MIN_SECRET", "Redactor", "StreamRedactor", "redact_json"]
 

@@ -9,7 +9,7 @@ from itertools import chain
 from math import comb, exp, fsum, lgamma, log
 from typing import TypeAlias
 
-from ..core.stopping import OPEN_OPTIONS
+from ..core.voting.stopping import OPEN_OPTIONS
 
 __all__ = [
     "OPEN_OPTIONS",

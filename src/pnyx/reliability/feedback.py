@@ -8,8 +8,8 @@ from typing import Any
 
 from ..core.answers.replies.extract import normalise, same
 from ..core.answers.same.equivalence import read
-from ..core.stopping import STRONGEST_FIRST
 from ..core.text import is_text
+from ..core.voting.stopping import STRONGEST_FIRST
 from ..errors import UsageError
 from .accuracy import AnsweredQuestion
 from .calibration import Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..core import stopping
+from ..core.voting import stopping
 from .accuracy import AnsweredQuestion
 from .weights import Weights, scores
 
@@ -17,7 +17,7 @@ def is_settled(
     waiting: Collection[str],
     sure: float = stopping.STOP_POSTERIOR,
 ) -> bool:
-    """Whether the models in `waiting` need not be called after these answers; see `core.stopping`."""
+    """Whether the models in `waiting` need not be called after these answers; see `core.voting.stopping`."""
     votes = weights.of(question.category)
     answered = [model for model, answer in question.answers.items() if answer is not None]
     pending = stopping.pending_weights(

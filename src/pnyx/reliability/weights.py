@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 
-from ..core import stopping
+from ..core.voting import stopping
 from .accuracy import (
     OPEN_OPTIONS,
     AnsweredQuestion,
@@ -100,7 +100,7 @@ def learn(questions: Sequence[AnsweredQuestion], models: Sequence[str]) -> Weigh
 def scores(weights: Weights, question: AnsweredQuestion) -> dict[str, float]:
     """Return answer -> sum of the weights of its models, independent of the order of the models.
 
-    If no answer has any weight, each model counts one, as in a live vote (`core.tally.by_seat`).
+    If no answer has any weight, each model counts one, as in a live vote (`core.voting.tally.by_seat`).
     """
     votes = weights.of(question.category)
     names = list(weights.models)

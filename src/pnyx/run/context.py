@@ -43,8 +43,8 @@ class RunContext:
     redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
     off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
-    `core.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this process.
-    propagate: whether requests to hosts name the span of a call.
+    `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
+    process. propagate: whether requests to hosts name the span of a call.
     """
 
     run_id: str

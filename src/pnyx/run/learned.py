@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.lru import LRU
+from ..core.caching.lru import LRU
 from ..core.models import strongest
 from ..core.steps import Decision
 from ..store import Database

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..core.files import File, Source
+    from ..core.context.files import File, Source
     from ..core.text import Material
     from .options.responses import Response
 

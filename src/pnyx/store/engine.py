@@ -16,21 +16,23 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, StaticPool, create_engine, delete, event, insert
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from ..config.database_url import parse_database_url
-from ..errors import ConfigError, PnyxError, StoreError
+from ..errors import ConfigError, StoreError
 from .documents.conversion import convert
 from .migrating import State, migrate, read_state
-from .postgresql import PostgreSQL, Work, is_refusal
+from .postgresql import PostgreSQL, Work
 from .prepared import driver_of
-from .schema import REVISION
+from .schema import REVISION, rates
+from .store_errors import FREE_SPACE, StoreErrors, WorkError, lacks_space
 
 __all__ = ["Database"]
 
@@ -40,6 +42,12 @@ _Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
 GATHER_TURNS = 4
 CONVERT_S = 2.0
 """Seconds for which the command that migrates a database converts its rows before it does its work."""
+NO_ROOM = ("SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE", "SQLITE_FULL")
+"""Names of the errors of SQLite on a disk without room for its files."""
+PROBE = "probe"
+"""The name of a row that is written and deleted, to see whether writing works again."""
+INCREMENTAL = 2
+"""`auto_vacuum` of files that give pages back one by one, see `space`."""
 BUSY_S = 30.0
 """Seconds that a write waits for another process's transaction."""
 
@@ -61,11 +69,15 @@ class Database:
         self._waiting: deque[_Item] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._conversion: asyncio.Task[None] | None = None
+        self._fails = False
+        """Whether the last commit failed."""
 
     @classmethod
-    async def open(cls, url: str | Path) -> Database:
+    async def open(cls, url: str | Path, *, short: bool = False) -> Database:
         """Open the database at a URL or an SQLite path; create or migrate it if necessary.
 
+        short: whether it is closed again within seconds, so that other processes may wait for that. Then it
+        can be read on a full disk too: the index that SQLite keeps beside its log is in memory.
         Raises `StoreError`, with the name of the database, if it is damaged, newer than this pnyx, not a
         pnyx database, or cannot be reached. Nothing is overwritten. Raises `ConfigError` for a bad URL.
         """
@@ -76,19 +88,22 @@ class Database:
         backend: _Backend
         if isinstance(where, Path):
             name = str(where)
-            with _StoreErrors(name):
+            with StoreErrors(name):
                 _prepare_file(where)
             backend = _SQLite(where)
+            if short and await backend.lacks_index():
+                await backend.close()
+                backend = _SQLite(where, alone=True)
         else:
             name = where.name
-            with _StoreErrors(name, Exception):
+            with StoreErrors(name, Exception):
                 backend = PostgreSQL(where)
         database = cls(name, backend)
         try:
-            with _StoreErrors(name, Exception):
+            with StoreErrors(name, Exception):
                 state = await backend.read(read_state)
             if state.revision != REVISION:
-                with _StoreErrors(name):
+                with StoreErrors(name):
                     await backend.write([lambda connection: migrate(connection, name)], repeatable=True)
                 state = await backend.read(read_state)
                 if state.is_converting and await convert(database, CONVERT_S):
@@ -129,15 +144,23 @@ class Database:
 
         If the connection is lost during the commit, the work may be applied twice.
         """
-        with _StoreErrors(self.name):
+        with StoreErrors(self.name):
             result: T
             (result,) = await self._backend.write([work], repeatable=True)
             return result
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        with _StoreErrors(self.name):
+        with StoreErrors(self.name):
             result: T = await self._backend.read(work)
             return result
+
+    async def check(self) -> None:
+        """Raise `StoreError` if the database does not answer, or cannot be written."""
+        await self.read(lambda connection: None)
+        if isinstance(self._backend, _SQLite) and lacks_space(Path(self.name)):
+            raise StoreError(f"database {self.name}: its disk is full{FREE_SPACE}", disk_full=True)
+        if self._fails:
+            await self.write(_write_and_undo)
 
     async def _convert(self) -> None:
         """Convert rows of an earlier version while this process does its work."""
@@ -191,11 +214,15 @@ class Database:
 
     async def _commit(self, group: Sequence[_Item]) -> None:
         try:
-            with _StoreErrors(self.name):
+            with StoreErrors(self.name):
                 results = await self._backend.write([work for work, _, _ in group])
         except asyncio.CancelledError:
             _fail(group, StoreError(f"database {self.name}: a write was interrupted"))
             raise
+        except StoreError as exc:
+            self._fails = _is_outage(exc)
+            raise
+        self._fails = False
         for (_, done, future), result in zip(group, results, strict=True):
             if done is not None:
                 done(result)
@@ -203,13 +230,9 @@ class Database:
                 future.set_result(result)
 
 
-class _WorkError(StoreError):
-    """The database works, but refuses this work because of its data or statements."""
-
-
 def _is_outage(exc: Exception) -> bool:
     """Whether the database itself fails, so that nothing else can be written either."""
-    return isinstance(exc, StoreError) and not isinstance(exc, _WorkError)
+    return isinstance(exc, StoreError) and not isinstance(exc, WorkError)
 
 
 def _fail(group: Sequence[_Item], exc: Exception) -> None:
@@ -220,17 +243,26 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
             future.exception()
 
 
+def _write_and_undo(connection: Connection) -> None:
+    """Write to the disk, which a change without an effect may not."""
+    connection.execute(insert(rates).values(name=PROBE, next_at=0.0))
+    connection.execute(delete(rates).where(rates.c.name == PROBE))
+
+
 class _SQLite:
-    def __init__(self, file: Path) -> None:
+    """alone: use the file in one connection, which others wait for, and without an index beside its log."""
+
+    def __init__(self, file: Path, *, alone: bool = False) -> None:
         read_only = _is_read_only(file)
         self._engine = create_engine(
             _read_only_url(file) if read_only else URL.create("sqlite", database=str(file)),
+            poolclass=StaticPool if alone else None,
             connect_args={"timeout": BUSY_S, "check_same_thread": False},
         )
         if not read_only:
-            event.listen(self._engine, "connect", _configure)
+            event.listen(self._engine, "connect", partial(_configure, alone=alone))
         self._writer = ThreadPoolExecutor(1, "pnyx-write")
-        self._readers = ThreadPoolExecutor(4, "pnyx-read")
+        self._readers = self._writer if alone else ThreadPoolExecutor(4, "pnyx-read")
         self._connection: Connection | None = None
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
@@ -258,6 +290,16 @@ class _SQLite:
             driver_of(connection).execute("BEGIN")
             return work(connection)
 
+    async def lacks_index(self) -> bool:
+        """Whether the index that SQLite keeps beside its log, even to read, has no room on the disk."""
+        try:
+            await self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM sqlite_master"))
+        except OperationalError as exc:
+            return getattr(exc.orig, "sqlite_errorname", "") in NO_ROOM
+        except (SQLAlchemyError, sqlite3.Error, OSError):
+            pass  # the next read says what is wrong
+        return False
+
     async def close(self) -> None:
         def close() -> None:
             if self._connection is not None:
@@ -267,61 +309,6 @@ class _SQLite:
         await asyncio.get_running_loop().run_in_executor(self._writer, close)
         self._writer.shutdown()
         self._readers.shutdown()
-
-
-class _StoreErrors:
-    """Turns exceptions of the driver into a `StoreError` with the name of the database and a hint.
-
-    more: further exceptions to turn. While a database is opened, libraries read the parts of its URL (host,
-    certificate, numbers) and may raise anything.
-    """
-
-    def __init__(self, name: str, *more: type[Exception]) -> None:
-        self.name = name
-        self._raised = (*_DATABASE, *more)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
-        if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, self._raised):
-            return
-        cause = exc.orig if isinstance(exc, DBAPIError) else exc
-        # A server that never answers raises a TimeoutError without a message.
-        # SQLite quotes a text that is not UTF-8, which may be anything.
-        reason = str(cause).partition("\n")[0].partition(" with text ")[0] or type(cause).__name__
-        hint = next((hint for pattern, hint in _HINTS if pattern in reason.lower()), "")
-        error = _WorkError if isinstance(exc, _DATA_ERRORS) or is_refusal(exc) else StoreError
-        raise error(f"database {self.name}: {reason}{hint}") from exc
-
-
-_DATABASE = (SQLAlchemyError, sqlite3.Error, OSError)
-_DATA_ERRORS = (DataError, IntegrityError, sqlite3.DataError, sqlite3.IntegrityError)
-_HINTS = (
-    ("could not decode", "; it is damaged: restore a backup into a new database (pnyx restore)"),
-    ("locked", "; another process is using it: wait for it, or stop it"),
-    ("disk is full", "; free some space, then resume the run"),
-    ("disk i/o", "; the disk failed: check it and its free space, then resume the run"),
-    ("no space left", "; free some space, then resume the run"),
-    ("readonly", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
-    ("read-only", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
-    (
-        "permission denied for schema",
-        "; allow its user to create tables (GRANT CREATE ON SCHEMA), or set another database",
-    ),
-    (
-        "permission denied for",
-        "; allow its user to read and write all of pnyx's tables (GRANT), or set another database",
-    ),
-    ("must be owner", "; this pnyx must change the tables: start it once as the user who created them"),
-    ("permission denied", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
-    ("disk image is malformed", "; it is damaged and was not changed: restore a backup, or move it away"),
-    ("not a database", "; it was not changed: set another one with PNYX_DATABASE, or move it away"),
-    ("unable to open", "; check that the folder exists and is writable"),
-    ("no such file", "; check the files that its URL names"),
-    ("connect", "; check that the server runs and that the address is right"),
-    ("timeouterror", "; check that the server runs, that the address is right, and that it allows this host"),
-)
 
 
 def _prepare_file(path: Path) -> None:
@@ -345,12 +332,15 @@ def _read_only_url(path: Path) -> URL:
     )
 
 
-def _configure(connection: Any, _: object) -> None:
+def _configure(connection: Any, _: object, *, alone: bool) -> None:
     # The driver's own transactions start too late for BEGIN IMMEDIATE; `_read` and `_write` start them.
     connection.isolation_level = None
     cursor = connection.cursor()
+    if alone:
+        cursor.execute("PRAGMA locking_mode=EXCLUSIVE")
     # For a new file: it can give the space of deleted runs back step by step, see `space`.
-    cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    if cursor.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+        cursor.execute(f"PRAGMA auto_vacuum={INCREMENTAL}")  # which writes to the file
     # While another process makes the same change, SQLite raises "locked" at once, whatever the timeout.
     for tries in range(100):
         try:

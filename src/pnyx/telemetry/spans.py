@@ -11,6 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, set_span_in_context
 
 from .._version import __version__
+from ..core.caching.lru import LRU
 from ..core.events import (
     BranchesClosed,
     CallFailed,
@@ -21,7 +22,6 @@ from ..core.events import (
     RunFinished,
     ToolCalled,
 )
-from ..core.lru import LRU
 from ..run.journal import within
 from ..run.observer import Announcement, RunClosed, RunIdentity, RunOpened, TraceContext, call_span
 from . import span_attributes as attributes

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.answers.words import table
+from pnyx.core.caching.regex import regex
 from pnyx.core.parsing.authorship import own_lines
 from pnyx.core.parsing.ballots import read_ballot
 from pnyx.core.parsing.positions import read_position
 from pnyx.core.parsing.translations import in_english, truth
 from pnyx.core.parsing.verdicts import Unreadable, read_approval, read_class, read_pick, read_routing_class
-from pnyx.core.regex import regex
 from tests.support.rows import rows
 
 VERDICTS: dict[str, dict[str, list[str]]] = table("verdicts")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pnyx.core import reply_sizes
+from pnyx.core.context import reply_sizes
+from pnyx.core.context.reply_sizes import ReplySize
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
-from pnyx.core.reply_sizes import ReplySize
 from pnyx.protocols import get
 from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec

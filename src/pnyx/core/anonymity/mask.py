@@ -12,7 +12,7 @@ import itertools
 import re
 from collections.abc import Iterable
 
-from ..regex import regex
+from ..caching.regex import regex
 from .brands import (
     FAMILIES,
     FAMILY_WORDS,

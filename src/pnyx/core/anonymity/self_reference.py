@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..regex import regex
+from ..caching.regex import regex
 
 __all__ = ["MARKUP", "names_itself", "sentence_start"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..regex import regex
+from ..caching.regex import regex
 
 __all__ = ["closes_fence", "opening_fence"]
 

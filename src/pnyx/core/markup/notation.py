@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..regex import regex
+from ..caching.regex import regex
 
 __all__ = ["ascii_punctuation", "digits_in_ascii", "plain", "strip_emphasis"]
 

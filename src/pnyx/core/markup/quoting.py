@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..regex import regex
+from ..caching.regex import regex
 from .fences import closes_fence, opening_fence
 from .notation import ascii_punctuation
 from .reasoning import split

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..regex import regex
+from ..caching.regex import regex
 
 __all__ = [
     "LEAD",

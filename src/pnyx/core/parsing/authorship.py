@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..caching.regex import regex
 from ..markup.notation import plain
 from ..markup.quoting import Line, lines
 from ..markup.reasoning import split
-from ..regex import regex
 from .attribution import begins_with_other, introduces_author, is_reported
 from .json_objects import find_objects
 from .translations import in_english, object_in_english

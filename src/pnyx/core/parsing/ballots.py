@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
 
-from ..regex import regex
-from ..reply_sizes import BALLOT
+from ..caching.regex import regex
+from ..context.reply_sizes import BALLOT
 from ..steps import Schema
 from .attribution import is_reported
 from .authorship import OwnWords, own_words

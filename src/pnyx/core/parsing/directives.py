@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..regex import regex
+from ..caching.regex import regex
 from .attribution import LEAD, find_lead, introduces_other, is_conditional, is_imagined, is_reported
 from .authorship import OwnWords, Sentence, Unreadable
 

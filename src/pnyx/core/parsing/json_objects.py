@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..regex import regex
+from ..caching.regex import regex
 from ..steps import Schema
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..regex import regex
-from ..reply_sizes import GROUPS
+from ..caching.regex import regex
+from ..context.reply_sizes import GROUPS
 from ..steps import Schema
 from .authorship import own_words
 from .form import Form

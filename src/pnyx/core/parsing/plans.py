@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import reply_sizes
-from ..regex import regex
+from ..caching.regex import regex
+from ..context import reply_sizes
 from .authorship import own_words
 from .directives import Unreadable, strip_punctuation
 from .form import Form

@@ -10,7 +10,7 @@ from typing import Any
 from ..answers.reading.labels import find_label
 from ..answers.replies.extract import final_answer, same
 from ..answers.replies.values import is_missing
-from ..regex import regex
+from ..caching.regex import regex
 from .authorship import OwnWords, own_words
 from .directives import Unreadable, strip_punctuation
 from .form import Form

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..answers.reading.labels import flatten, verb_end
 from ..answers.words import table
-from ..regex import regex
+from ..caching.regex import regex
 
 __all__ = ["in_english", "object_in_english", "truth"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
 
-from .. import reply_sizes
-from ..regex import regex
+from ..caching.regex import regex
+from ..context import reply_sizes
 from .attribution import is_imagined
 from .authorship import OwnWords, own_words
 from .directives import DirectiveWords, LabelMatch, Labels, Unreadable, strip_punctuation

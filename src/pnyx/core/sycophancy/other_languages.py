@@ -11,8 +11,8 @@ from functools import cache
 
 from ..answers.reading.labels import is_denied
 from ..answers.words import table
-from ..language import language_of
-from ..regex import regex
+from ..caching.regex import regex
+from ..prose.language import language_of
 
 __all__ = ["find_praise", "has_objection", "is_other", "is_refusal"]
 

@@ -7,8 +7,8 @@ import html
 import re
 import unicodedata
 
+from ..caching.regex import regex
 from ..markup.quoting import lines
-from ..regex import regex
 
 __all__ = ["INVISIBLE", "plain"]
 

@@ -13,7 +13,7 @@ from ...core.answers.numbers.quantities import Quantity
 from ...core.answers.replies.extract import final_answer, normalise, same
 from ...core.answers.same.equivalence import read
 from ...core.answers.same.statements import alters_value
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...core.text import Material
 from ...prompts import load
 from ..items import Item

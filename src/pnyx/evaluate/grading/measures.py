@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.answers.numbers.units import NONE
 from ...core.answers.reading.hints import question_unit
 from ...core.answers.same.equivalence import read
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["question_unit", "repeats", "with_unit"]
 

@@ -11,7 +11,7 @@ import re
 from ...core.answers.numbers.units import NONE
 from ...core.answers.same.equivalence import read
 from ...core.answers.same.statements import alters_value
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["is_ordinal", "ordinal_number"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from ...core.answers.same.equivalence import read
 from ...core.answers.same.statements import ALTERATION, alters_value, is_measurement, only_value
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["stated_option", "stated_value", "without_rate"]
 

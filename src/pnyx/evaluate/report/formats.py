@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...core.sycophancy.plain import INVISIBLE
 
 __all__ = ["amount", "clip", "interval", "listed", "number", "p_value", "percent", "points", "shown", "usd"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...config.schema import Settings
-from ...core.files import File, Source
+from ...core.context.files import File, Source
 from ...errors import UsageError
 from ...files.diff import is_revision, read_diff
 from ...files.folder import list_folder

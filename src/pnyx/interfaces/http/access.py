@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from ...config.server_settings import KeyLimits, ServeSettings
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError
 from ..shares import Share
 from .encodings import ENCODINGS, Decoder, EncodingError

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Self
 
-from ...core.lru import LRU
+from ...core.caching.lru import LRU
 from ...errors import StoreError
 from ...run.calls.limits import now
 from ...store.keys import KeyUse

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from mcp_types import CompleteRequestParams, CompleteResult, Completion, PromptReference
 
 from ... import protocols
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...errors import NotFound, UsageError
 from ...providers.embedded.weights import installed
 from ..service import RunService

@@ -31,9 +31,9 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
+from ...core.caching.regex import regex
 from ...core.decision import FINAL
 from ...core.events import CallFinished, PhaseEntered, RunFinished
-from ...core.regex import regex
 from ...errors import NotFound, PnyxError, UsageError
 from ...store.records.runs import RunRow
 from ..cursor import cursor_after, parse_cursor

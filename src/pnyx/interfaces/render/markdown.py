@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.caching.regex import regex
 from ...core.events import to_json
 from ...core.models import money
-from ...core.regex import regex
 from ...providers.redaction import redact_json
 from ..views.certainty import certainty
 from ..views.files import file_words, files_of

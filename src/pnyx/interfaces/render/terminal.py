@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrap"]
 

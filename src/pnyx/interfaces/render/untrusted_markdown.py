@@ -14,7 +14,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from .terminal import safe
 
 __all__ = ["link", "to_html"]

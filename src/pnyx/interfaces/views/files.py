@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ...core.context.files import file_tokens
 from ...core.events import Event, RunStarted
-from ...core.files import file_tokens
 from ...run.spec import Spec
 from .transcript import quantity
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ...core.caching.regex import regex
 from ...core.decision import AGREEMENT_KNOWN, UNDECIDED
 from ...core.models import money
-from ...core.regex import regex
 from .certainty import agreement
 from .transcript import quantity, seconds
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from ...core.decision import STATUSES, Status
 from ...core.events import Event
-from ...core.search_terms import Snippet
+from ...core.prose.search_terms import Snippet
 from ...errors import Unreadable
 from ...run.leases.lease import is_held, is_waiting
 from ...run.result import Result, Summary

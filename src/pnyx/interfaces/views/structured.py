@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...core.caching.regex import regex
 from ...core.events import CallFinished
-from ...core.regex import regex
 
 __all__ = ["as_prose", "reply_text"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ..._version import __version__
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["PASS", "REPORTS", "SCHEMA", "as_text"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.models import Seat
 from ...core.parsing.ballots import Ballot
-from ...core.tally import VoteCount, borda, break_tie, by_seat, majority_of, plurality
+from ...core.voting.tally import VoteCount, borda, break_tie, by_seat, majority_of, plurality
 
 __all__ = ["Count", "describe_ballot"]
 

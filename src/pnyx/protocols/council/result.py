@@ -11,7 +11,7 @@ from ...core.decision import Decided
 from ...core.models import Seat
 from ...core.parsing.verdicts import Approval
 from ...core.steps import Decision, Dissent
-from ...core.tally import majority_of
+from ...core.voting.tally import majority_of
 from ..shared.evidence import OPEN, POOLED, Statement, agreed, stated, support_of
 from ..shared.poll import Poll
 from ..shared.verdict import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.models import Seat
 from ...core.parsing.ballots import Ballot, ballot_form
 from ...core.parsing.verdicts import Approval, Unreadable, approval_form
-from ...core.tally import majority_of
+from ...core.voting.tally import majority_of
 from ...errors import NoQuorum, SeatAbsent
 from ..shared.verdict import Verdict, ask_verdict
 from .count import Count, describe_ballot

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
+from ...core.caching.regex import regex
 from ...core.parsing.authorship import Unreadable, own_lines
 from ...core.parsing.directives import Labels, strip_punctuation
 from ...core.parsing.translations import in_english
-from ...core.regex import regex
 from ..shared.reply_parts import replacement, text_below
 
 __all__ = ["review_of", "split_rebuttal"]

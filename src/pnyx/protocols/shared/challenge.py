@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.context.reply_sizes import CHALLENGE
 from ...core.models import Seat
-from ...core.reply_sizes import CHALLENGE
 from ...core.steps import Panel, Reply
 from ...core.text import Draft
 from ...errors import NoQuorum

@@ -10,7 +10,8 @@ from ...core.answers.same.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.models import Seat, strongest
 from ...core.steps import Brief, Panel, Reply
-from ...core.stopping import (
+from ...core.text import Draft
+from ...core.voting.stopping import (
     ENOUGH_JUDGED,
     FULL_POLL_EVERY,
     MIN_ANSWERS,
@@ -18,7 +19,6 @@ from ...core.stopping import (
     is_settled,
     pending_weights,
 )
-from ...core.text import Draft
 from ...errors import NoQuorum
 from .poll import Poll
 

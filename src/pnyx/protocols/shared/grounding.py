@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...core.caching.regex import regex
 from ...core.protocol import Script
-from ...core.regex import regex
 from ...core.steps import Brief, Decision, Panel, Use
 from ...core.text import Material
 from ...errors import NoSources

@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...core.answers.replies.extract import final_line, same
+from ...core.caching.regex import regex
 from ...core.models import Seat
 from ...core.parsing.authorship import own_lines
 from ...core.parsing.form import Form
 from ...core.parsing.translations import in_english
 from ...core.parsing.verdicts import Unreadable, read_pick
-from ...core.regex import regex
 from ...core.steps import Panel, Reply
 from ...core.text import Draft
 from ...errors import NoQuorum

@@ -11,7 +11,7 @@ from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.grouping import find_group, group_answers
 from ...core.models import Seat, strongest
 from ...core.steps import Dissent, Reply, Tally
-from ...core.tally import VoteCount, break_tie, by_seat, majority_of
+from ...core.voting.tally import VoteCount, break_tie, by_seat, majority_of
 from .evidence import VOTES, Statement, agreed, support
 
 __all__ = ["TEXT", "Poll"]

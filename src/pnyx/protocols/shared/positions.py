@@ -12,9 +12,9 @@ from ...core.models import Seat, strongest
 from ...core.parsing.partitions import groups_form
 from ...core.parsing.positions import Position
 from ...core.steps import Panel, Reply
-from ...core.stopping import MIN_ANSWERS, STOP_POSTERIOR, posterior
-from ...core.tally import VoteCount, break_tie, by_seat
 from ...core.text import Draft, Material
+from ...core.voting.stopping import MIN_ANSWERS, STOP_POSTERIOR, posterior
+from ...core.voting.tally import VoteCount, break_tie, by_seat
 from ...errors import SeatAbsent
 from ...prompts import load
 from .transcript import Transcript

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["NUMBER", "replacement", "strip_number", "text_below"]
 

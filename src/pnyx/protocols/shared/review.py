@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ...core.caching.regex import regex
 from ...core.models import Seat, strongest
 from ...core.parsing.authorship import Unreadable, own_lines
 from ...core.parsing.translations import in_english
-from ...core.regex import regex
 from ...core.steps import Panel, Reply
 from ...core.text import Draft
 from ...errors import SeatAbsent

@@ -9,9 +9,9 @@ from graphlib import TopologicalSorter
 from typing import Any, TypeAlias
 
 from ...core.anonymity.mask import mask
+from ...core.caching.regex import regex
 from ...core.parsing.plans import PLAN_FORM, Subtask, check_plan
 from ...core.parsing.verdicts import Unreadable
-from ...core.regex import regex
 from ...core.steps import Brief, Decision, Panel, Reply, Step
 from ...core.text import Material
 from ...errors import NoQuorum, SeatAbsent

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...core.caching.regex import regex
 from ...core.models import Usage
-from ...core.regex import regex
 from ...errors import ProviderError
 from ..base import Call, Message
 

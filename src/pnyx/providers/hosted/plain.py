@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ..._version import __version__
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...core.steps import Schema
 from ..base import Call
 from .connection import HostRequest

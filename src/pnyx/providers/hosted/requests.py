@@ -37,7 +37,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from ...core.lru import LRU
+from ...core.caching.lru import LRU
 from ...errors import ProviderError
 from ..base import Call, Message
 from .connection import HostRequest

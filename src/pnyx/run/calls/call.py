@@ -13,7 +13,7 @@ from zlib import crc32
 
 from sqlalchemy import Connection
 
-from ...core.compaction import fit, texts, tokens
+from ...core.context.compaction import fit, texts, tokens
 from ...core.events import CallFailed, CallFinished, CallStarted, Token
 from ...core.markup.reasoning import ReasoningSplitter
 from ...core.parsing.json_objects import read_structured

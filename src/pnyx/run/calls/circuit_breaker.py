@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...core.lru import LRU
+from ...core.caching.lru import LRU
 
 __all__ = ["CircuitBreaker", "CircuitBreakers"]
 

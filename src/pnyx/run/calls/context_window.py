@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from math import ceil
 
-from ...core.compaction import tokens
-from ...core.files import File
+from ...core.context.compaction import tokens
+from ...core.context.files import File
 from ...core.models import Seat
 from ...core.thinking import Thinking
 from ...errors import FileProblem

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ...core.lru import LRU
+from ...core.caching.lru import LRU
 
 __all__ = ["Hedging"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.compaction import tokens
+from ...core.context.compaction import tokens
 from ...core.models import Seat
 from ...providers.base import Completion
 

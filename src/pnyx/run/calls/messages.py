@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Iterable
 from hashlib import sha256
 
-from ...core.files import File
+from ...core.context.files import File
 from ...core.steps import Ask
 from ...providers.base import Image, Message
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 from ...core.anonymity.mask import mask
 from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.equivalence import same_answer
-from ...core.convergence import overlap
-from ...core.language import is_english
-from ...core.lru import LRU
-from ...core.search_terms import fold_words
-from ...core.substance import is_substantive
+from ...core.caching.lru import LRU
+from ...core.prose.convergence import overlap
+from ...core.prose.language import is_english
+from ...core.prose.search_terms import fold_words
+from ...core.prose.substance import is_substantive
 from ...core.sycophancy.detect import find_praise, has_objection, is_blank, is_refusal
 
 __all__ = ["WarmUp", "read_samples"]

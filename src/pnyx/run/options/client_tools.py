@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...core.tool_calls import ANY, AUTO, NONE, ToolCall, ToolOffer, ToolSpec
 from .answer_schema import MOST_CHARS, check_schema, violation
 

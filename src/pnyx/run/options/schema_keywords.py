@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 
 __all__ = ["FORMATS", "MOST_PATTERN", "is_format", "is_pattern", "matches"]
 

@@ -11,9 +11,9 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
+from ...core.context.reply_sizes import ANSWER
 from ...core.models import NUSD, Price, Seat, Usage, cheapest, strongest
 from ...core.protocol import ExpectedCalls
-from ...core.reply_sizes import ANSWER
 from ...errors import ConfigError
 from ...protocols.call_bounds import expected_calls
 from ..calls.context_window import image_tokens

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ...core.regex import regex
+from ...core.caching.regex import regex
 from ...errors import Unreadable
 
 if sys.version_info >= (3, 14):
@@ -55,7 +55,7 @@ _MARK_AS_JSON = '"\\u0001'
 _PLAIN = frozenset((int, float, bool, type(None)))
 _SIMPLE = _PLAIN | {str}
 _TAGS = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
-"""The lines around a question and around material in prompts, see `core.fences`."""
+"""The lines around a question and around material in prompts, see `core.context.fences`."""
 
 
 class Parts(dict[str, list[Any]]):

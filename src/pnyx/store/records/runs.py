@@ -20,9 +20,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
+from ...core.caching.regex import regex
 from ...core.events import Event
 from ...core.models import NO_PAYER, Payer
-from ...core.regex import regex
 from ...core.text import is_text
 from ...errors import Fenced, NotFound, Taken
 from ..clock import clock

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
 
-from ...core.search_terms import Snippet, query_terms, snippet
+from ...core.prose.search_terms import Snippet, query_terms, snippet
 from .word_index import SQLITE_INDEX, Words, originals, outcome
 
 __all__ = ["Hit", "search"]

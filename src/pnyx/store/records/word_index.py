@@ -15,7 +15,7 @@ from zlib import crc32
 from sqlalchemy import Connection, select, text
 
 from ...core.documents import read
-from ...core.search_terms import fold_words
+from ...core.prose.search_terms import fold_words
 from ...errors import Unreadable
 from ..documents.contents import unpack_columns
 from ..documents.packing import PACKED

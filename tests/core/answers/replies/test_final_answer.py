@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import pnyx
 from pnyx.core.answers.replies.extract import final_answer
 from pnyx.core.answers.words import table
-from pnyx.core.language import is_english, language_of
+from pnyx.core.prose.language import is_english, language_of
 from tests.support.rows import rows
 
 ENVELOPES = {

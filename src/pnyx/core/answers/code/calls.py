@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...caching.regex import regex
 from ...markup.reasoning import split
 from ...parsing.json_objects import Located, field, find_objects
-from ...regex import regex
 from ...tool_calls import ToolCall
 
 __all__ = ["Proposal", "is_attempt", "read_proposal", "short_calls", "written_calls"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 
 __all__ = ["read_identifier"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
-from ...regex import regex
+from ...caching.regex import regex
 
 __all__ = ["NotLiteralError", "literal_key"]
 

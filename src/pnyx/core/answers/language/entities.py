@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache, lru_cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 
 __all__ = ["is_symbol", "same_thing"]

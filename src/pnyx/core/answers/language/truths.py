@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 
 __all__ = ["read_truth"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from ...regex import regex
+from ...caching.regex import regex
 from .notation import GREEK_LETTERS, before_greek, cleaned
 
 __all__ = ["MAX_CHARS", "Token", "UnreadableError", "tokens"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from .bases import based_digits, modulus_of
 from .lexer import Token, UnreadableError, tokens
 from .matrices import read_matrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 
 __all__ = ["split_bound"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from functools import cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 from .number_words import ENGLISH, read_numeral
 

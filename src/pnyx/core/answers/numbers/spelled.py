@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 from .number_words import ENGLISH, read_numeral
 

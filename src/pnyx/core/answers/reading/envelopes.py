@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from ...caching.regex import regex
 from ...parsing.json_objects import find_objects, read_object
-from ...regex import regex
 from ..words import table
 
 __all__ = ["asserted", "boxed_value", "bracketed", "hashed", "object_answer", "tagged", "whole_object_answer"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..words import table
 
 __all__ = [

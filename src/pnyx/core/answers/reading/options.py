@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..language.folding import items_of
 
 __all__ = ["letters_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...regex import regex
+from ...caching.regex import regex
 from ..language.sentences import repeats, stated
 from ..language.truths import read_truth
 from ..reading.labels import find_label

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from ...language import is_english, language_of
+from ...caching.regex import regex
+from ...caching.remembering import remembered
 from ...markup.quoting import Line, lines
 from ...markup.reasoning import split
-from ...regex import regex
-from ...remembering import remembered
+from ...prose.language import is_english, language_of
 from ..code.calls import short_calls
 from ..reading.envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
 from ..reading.hints import hints_of

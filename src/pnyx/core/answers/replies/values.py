@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from ...caching.regex import regex
 from ...markup.notation import plain, strip_emphasis
-from ...regex import regex
 from ..reading.envelopes import boxed_value
 from ..reading.labels import SIGNS, denial_ends, find_label, is_denied, option_letter, without_ending
 from ..same.equivalence import read

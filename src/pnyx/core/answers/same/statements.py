@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ...regex import regex
+from ...caching.regex import regex
 from .equivalence import read
 
 __all__ = ["ALTERATION", "alters_value", "is_measurement", "only_value"]

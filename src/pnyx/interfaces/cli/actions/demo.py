@@ -21,7 +21,7 @@ from ....core.answers.replies.extract import final_answer
 from ....core.answers.same.equivalence import same_answer
 from ....core.answers.same.grouping import find_group, group_answers
 from ....core.events import CallFinished, CallStarted, Event, Token
-from ....core.tally import plurality
+from ....core.voting.tally import plurality
 from ....errors import MissingExtra, ProviderError
 from ....extras import need
 from ....providers.registry import Providers

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ....core.decision import UNDECIDED
 from ....core.models import money
-from ....core.search_terms import Snippet
+from ....core.prose.search_terms import Snippet
 from ....errors import UsageError
 from ....evaluate.owners import OWNER
 from ....providers.registry import Providers

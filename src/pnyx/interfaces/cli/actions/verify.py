@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ....config.schema import Settings
+from ....core.context.files import Source
 from ....core.events import Event, RunFinished
-from ....core.files import Source
 from ....errors import UsageError
 from ....files.read import read_text
 from ....prompts import load

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ....core.caching.regex import regex
 from ....core.models import money
-from ....core.regex import regex
 from ....protocols.shared.call_form import CALLS
 from ....run.result import Result
 from ...views.certainty import agreement_words, objections_words

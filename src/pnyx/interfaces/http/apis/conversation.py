@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .... import protocols
 from ....config.server_settings import ServedModel
-from ....core.files import Source
+from ....core.context.files import Source
 from ....core.text import Material
 from ....errors import UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from ....core.files import Source
+from ....core.context.files import Source
 from .conversation import refuse
 
 __all__ = ["file_of"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ....core.regex import regex
+from ....core.caching.regex import regex
 from ....run.options.schema_keywords import is_pattern
 from .conversation import refuse
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
-from ....core.regex import regex
+from ....core.caching.regex import regex
 from ....core.text import estimate_tokens
 from ....core.tool_calls import ANY, AUTO, NONE
 from ...bounds import Document, Name

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ....core.files import Source
+from ....core.context.files import Source
 from ....run.options.answer_schema import check_schema
 from ...bounds import Document, Part, Text
 from .conversation import Turn, joined, refuse

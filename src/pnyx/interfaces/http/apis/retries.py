@@ -17,7 +17,7 @@ from hashlib import sha256
 
 from starlette.requests import Request
 
-from ....core.lru import LRU
+from ....core.caching.lru import LRU
 from ....run.run_rows import id_for_name
 
 __all__ = ["KEY", "Retries"]

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ....core.regex import regex
+from ....core.caching.regex import regex
 from ..access import App, Message, Receive, Send
 
 __all__ = ["Shapes", "error_of", "is_of_api"]

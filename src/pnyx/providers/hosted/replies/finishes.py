@@ -5,7 +5,7 @@ One table for all dialects: gateways pass on the words of the API behind them.
 
 from __future__ import annotations
 
-from ....core.regex import regex
+from ....core.caching.regex import regex
 from ...base import FinishReason
 
 __all__ = ["failure_status", "reason_of"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....core.regex import regex
+from ....core.caching.regex import regex
 from ...base import FinishReason, ToolCall
 from ..documents import DONE
 from ..failures import Report, failure, one_line, report

@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ....core.caching.regex import regex
 from ....core.markup.reasoning import split
-from ....core.regex import regex
 
 __all__ = ["WrittenCall", "text_without", "written_calls"]
 

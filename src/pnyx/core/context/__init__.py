@@ -1,0 +1,1 @@
+"""What fits into the context of a model: fenced material, files, compaction, sizes of replies."""

@@ -1,0 +1,1 @@
+"""Counts of votes, and when further votes are unlikely to change who leads."""

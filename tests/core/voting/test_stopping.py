@@ -1,0 +1,60 @@
+"""When sampling may stop: 1 - I_0.5(v1 + 1, v2 + 1) >= 0.95."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb, factorial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.core.voting.stopping import STOP_POSTERIOR, lead_probability, votes_to_stop
+
+votes = st.integers(0, 40)
+
+
+def beta_above_half(a: int, b: int) -> Fraction:
+    """The mass of Beta(a, b) above one half, from the integral of its density, expanded term by term."""
+    total = Fraction(0)
+    for k in range(b):
+        power = a - 1 + k
+        area = (1 - Fraction(1, 2) ** (power + 1)) / (power + 1)
+        total += (-1) ** k * comb(b - 1, k) * area
+    return total * Fraction(factorial(a + b - 1), factorial(a - 1) * factorial(b - 1))
+
+
+@given(votes, votes)
+def test_it_is_the_mass_of_the_beta_posterior_above_one_half(first: int, second: int) -> None:
+    assert lead_probability(first, second) == pytest.approx(float(beta_above_half(first + 1, second + 1)))
+
+
+@given(votes, votes)
+def test_the_two_answers_share_the_whole(first: int, second: int) -> None:
+    assert lead_probability(first, second) + lead_probability(second, first) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more"),
+    [
+        (0, 0, 4),
+        (3, 0, 1),
+        (4, 0, 0),
+        (4, 1, 2),
+        (5, 1, 1),
+        (6, 1, 0),
+        (2, 2, 6),
+        (7, 2, 1),
+        (8, 2, 0),
+        (1, 0, 3),
+    ],
+)
+def test_four_to_nil_stops_and_three_to_nil_does_not(first: int, second: int, more: int) -> None:
+    assert votes_to_stop(first, second) == more
+
+
+@given(votes, votes)
+def test_no_fewer_votes_would_stop_it(first: int, second: int) -> None:
+    more = votes_to_stop(first, second)
+    assert lead_probability(first + more, second) >= STOP_POSTERIOR
+    assert more == 0 or lead_probability(first + more - 1, second) < STOP_POSTERIOR
