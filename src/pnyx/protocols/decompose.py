@@ -1,12 +1,10 @@
 """decompose: a plan of subtasks, an inner run for each as soon as its needs are answered, and a synthesis.
 
 Source: the decomposition of the `duh` consensus engine. Rules that it leaves open:
-- If the cheapest seat is silent, no other seat plans: the inner protocol answers the whole question, and the
-  result says why. The same happens with a plan of one subtask, and if no subtask could be answered.
-- The planner's questions become those of inner runs, on one line each; other prompts fence what it wrote.
+- Without a plan of two or more subtasks, or an answer to one of them, the inner protocol answers the whole
+  question, and the result says why. Only the cheapest seat plans.
 - If a subtask fails, those that need it are skipped; the prompt of the synthesis lists the missing ones.
-- The next strongest seat replaces a synthesiser that is silent or cut off. Without one, all answers are
-  joined, verbatim. Support is the lowest of all subtasks, None if one has none; dissent joins theirs.
+- Without a synthesis, all answers are joined. Support is the lowest of all subtasks; dissent joins theirs.
 """
 
 from __future__ import annotations
