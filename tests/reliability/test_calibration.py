@@ -95,12 +95,12 @@ def test_beta_calibration_finds_the_curve_that_made_the_outcomes() -> None:
 def test_the_interval_holds_the_true_share_about_nine_times_in_ten_and_narrows() -> None:
     chance, held, widths = random.Random(2), 0, dict[int, float]()
     for n in (40, 400):
-        for _ in range(200):
+        for _ in range(100):
             drawn = [(raw, chance.random() < raw) for raw in (chance.uniform(0.2, 0.9) for _ in range(n))]
             _, low, high = fit_beta(drawn).at(0.7)
             held += low <= 0.7 <= high
-            widths[n] = widths.get(n, 0.0) + (high - low) / 200
-    assert 0.85 < held / 400 < 0.97
+            widths[n] = widths.get(n, 0.0) + (high - low) / 100
+    assert 0.85 < held / 200 < 0.97
     assert widths[400] < 0.5 * widths[40]
 
 
