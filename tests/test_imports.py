@@ -19,13 +19,14 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-BASE = {"errors", "_version", "plugins", "extras", "gc_pause"}
+BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "similar"}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
-    "plugins": {"errors"},
+    "plugins": {"errors", "similar"},
     "extras": {"errors"},
     "gc_pause": set(),
+    "similar": set(),
     "core": BASE,
     "config": BASE | {"core"},
     "prompts": BASE | {"core"},
