@@ -5,6 +5,7 @@ So a backup of PostgreSQL can be restored into SQLite, and the other way round.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import shutil
@@ -33,6 +34,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from ..errors import PnyxError, StoreError, UsageError
+from .backup_values import check_values
 from .engine import Database
 from .prepared import driver_of
 from .records import word_index
@@ -112,6 +114,7 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
             raise _file_error(exc, f"{file} cannot be read") from exc
         try:
             check_backup(copied)
+            await asyncio.to_thread(_check_values, copied)
             await (await Database.open(copied)).close()
         except StoreError as exc:
             if lacks_space(copied):
@@ -159,6 +162,15 @@ def check_backup(file: Path) -> None:
         raise StoreError(f"{file} is not a backup of pnyx: it has the {kind} {str(name)[:80]!r}")
     if missing := sorted({"runs", "events"} - tables):
         raise StoreError(f"{file} is not a backup of pnyx: it has no table {missing[0]!r}")
+
+
+def _check_values(file: Path) -> None:
+    """Raise `StoreError` if a value in a backup is not possible; its tables are plain ones."""
+    try:
+        with closing(sqlite3.connect(file)) as connection:
+            check_values(connection)
+    except sqlite3.Error as exc:
+        raise StoreError(f"the backup is damaged: {exc}; restore an earlier backup") from exc
 
 
 _FOREIGN = (

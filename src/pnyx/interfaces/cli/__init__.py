@@ -9,9 +9,12 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -149,6 +152,21 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command in `args` (default: `sys.argv`) and end the process with its exit code."""
     arguments = _as_options(list(sys.argv[1:] if args is None else args))
     _delay_garbage_collection()
+    code = INTERRUPTED
+    with suppress(KeyboardInterrupt):  # a second one, while the first is reported
+        code = _exit_code(arguments)
+    with suppress(KeyboardInterrupt):
+        _end_on_signals(code)
+    _end_on_signals(code)
+    # The process ends here: a last collection would only take time.
+    gc.freeze()
+    atexit.unregister(_ignore_signals)
+    atexit.register(_ignore_signals)
+    sys.exit(code)
+
+
+def _exit_code(arguments: list[str]) -> int:
+    """Run a command, report its error, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal cannot encode is escaped instead of failing the command.
         if hasattr(stream, "reconfigure"):
@@ -174,16 +192,19 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         code = 0
     except Exception as exc:
         if isinstance(exc, ImportError) and (extra := explain(exc)):
-            sys.exit(_report(str(extra), extra.exit_code))
+            return _report(str(extra), extra.exit_code)
         if {"-v", "--verbose"} & set(arguments):
             sys.excepthook(type(exc), exc, exc.__traceback__)
         code = _report(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows the traceback)", 1)
-    # The process ends here: a last collection would only take time.
-    gc.freeze()
-    # A signal that comes now would only change the exit code.
-    atexit.unregister(_ignore_signals)
-    atexit.register(_ignore_signals)
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
+
+
+def _end_on_signals(code: int) -> None:
+    """Let a signal that comes now end the process at once, with the exit code that it would have had."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # no signal comes here, and none can be handled
+    for number in stop_signals():
+        signal.signal(number, lambda *_: os._exit(code))
 
 
 def _as_options(args: list[str]) -> list[str]:
@@ -194,6 +215,7 @@ def _as_options(args: list[str]) -> list[str]:
 
 
 def _ignore_signals() -> None:
+    # A signal that comes now would only change the exit code.
     for number in stop_signals():
         signal.signal(number, signal.SIG_IGN)
 
