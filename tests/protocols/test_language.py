@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,9 @@ async def prompts(settings: pnyx.Settings, rule: Callable[[int], str], **request
         return rule(len(asked))
 
     host = pnyx.FakeProvider(reply)
-    try:
+    # It may be that no seat fills the schema.
+    with contextlib.suppress(pnyx.PnyxError):
         await pnyx.ask(QUESTION, panel=SEATS, settings=settings, providers={"m": host}, **request)
-    except pnyx.PnyxError:
-        pass  # no seat filled the schema
     return asked
 
 
