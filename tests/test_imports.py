@@ -19,13 +19,14 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-BASE = {"errors", "_version", "plugins", "extras", "gc_pause"}
+BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "json_bytes"}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
     "plugins": {"errors"},
     "extras": {"errors"},
     "gc_pause": set(),
+    "json_bytes": set(),
     "core": BASE,
     "config": BASE | {"core"},
     "prompts": BASE | {"core"},

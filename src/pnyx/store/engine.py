@@ -2,26 +2,21 @@
 
 Work is a plain function of a SQLAlchemy `Connection`. Writes are queued, and all that wait are
 committed together, so that calls that finish together share one fsync. On SQLite one thread owns
-the writing connection; on PostgreSQL the same functions run through `AsyncConnection.run_sync`.
-Why SQLite is not used through an async driver: design/store.md.
+the writing connection (`store.sqlite`); on PostgreSQL the same functions run through
+`AsyncConnection.run_sync`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
-from urllib.parse import quote
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.engine import URL
+from sqlalchemy import Connection
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..config.database_url import parse_database_url
@@ -29,19 +24,16 @@ from ..errors import ConfigError, PnyxError, StoreError
 from .documents.conversion import convert
 from .migrating import State, migrate, read_state
 from .postgresql import PostgreSQL, Work, is_refusal
-from .prepared import driver_of
 from .schema import REVISION
+from .sqlite import SQLite, prepare_file
 
 __all__ = ["Database"]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-_Item = tuple[Work, Callable[[Any], None] | None, asyncio.Future[Any]]
 GATHER_TURNS = 4
 CONVERT_S = 2.0
 """Seconds for which the command that migrates a database converts its rows before it does its work."""
-BUSY_S = 30.0
-"""Seconds that a write waits for another process's transaction."""
 
 
 class _Backend(Protocol):
@@ -50,6 +42,15 @@ class _Backend(Protocol):
     async def read(self, work: Work) -> Any: ...
 
     async def close(self) -> None: ...
+
+
+class _Item(NamedTuple):
+    """A queued write; see `Database.submit`."""
+
+    work: Work
+    future: asyncio.Future[Any]
+    done: Callable[[Any], None] | None = None
+    failed: Callable[[Exception], None] | None = None
 
 
 class Database:
@@ -77,8 +78,8 @@ class Database:
         if isinstance(where, Path):
             name = str(where)
             with _StoreErrors(name):
-                _prepare_file(where)
-            backend = _SQLite(where)
+                prepare_file(where)
+            backend = SQLite(where)
         else:
             name = where.name
             with _StoreErrors(name, Exception):
@@ -100,21 +101,27 @@ class Database:
             raise
         return database
 
-    async def write(self, work: Callable[[Connection], T], done: Callable[[T], None] | None = None) -> T:
+    async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a transaction shared with all waiting writes. Return its result after the commit.
 
-        `done` is called with the result right after the commit, in the order of the writes, before
-        any waiting task resumes. Work that raises, or that the database refuses, is rolled back alone.
-        Queued work is carried out even if the waiting task is cancelled.
+        Work that raises, or that the database refuses, is rolled back alone. Queued work is carried out even
+        if the waiting task is cancelled.
         """
-        return await self.submit(work, done)
+        return await self.submit(work)
 
     def submit(
-        self, work: Callable[[Connection], T], done: Callable[[T], None] | None = None
+        self,
+        work: Callable[[Connection], T],
+        done: Callable[[T], None] | None = None,
+        failed: Callable[[Exception], None] | None = None,
     ) -> asyncio.Future[T]:
-        """Append a write to the queue and return the future of its result."""
+        """Append a write to the queue and return the future of its result; to cancel it changes nothing else.
+
+        done: called with the result right after the commit, in the order of the writes, before any waiting
+        task resumes. failed: called in its place, with the reason, if nothing is written.
+        """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append((work, done, future))
+        self._waiting.append(_Item(work, future, done, failed))
         if self._writer is None:
             self._writer = asyncio.create_task(self._drain())
         return future
@@ -192,15 +199,15 @@ class Database:
     async def _commit(self, group: Sequence[_Item]) -> None:
         try:
             with _StoreErrors(self.name):
-                results = await self._backend.write([work for work, _, _ in group])
+                results = await self._backend.write([item.work for item in group])
         except asyncio.CancelledError:
             _fail(group, StoreError(f"database {self.name}: a write was interrupted"))
             raise
-        for (_, done, future), result in zip(group, results, strict=True):
-            if done is not None:
-                done(result)
-            if not future.done():
-                future.set_result(result)
+        for item, result in zip(group, results, strict=True):
+            if item.done is not None:
+                item.done(result)
+            if not item.future.done():
+                item.future.set_result(result)
 
 
 class _WorkError(StoreError):
@@ -213,60 +220,13 @@ def _is_outage(exc: Exception) -> bool:
 
 
 def _fail(group: Sequence[_Item], exc: Exception) -> None:
-    for _, _, future in group:
-        if not future.done():
-            future.set_exception(exc)
+    for item in group:
+        if item.failed is not None:
+            item.failed(exc)
+        if not item.future.done():
+            item.future.set_exception(exc)
             # Marked as retrieved: the waiting task may be cancelled before it sees it.
-            future.exception()
-
-
-class _SQLite:
-    def __init__(self, file: Path) -> None:
-        read_only = _is_read_only(file)
-        self._engine = create_engine(
-            _read_only_url(file) if read_only else URL.create("sqlite", database=str(file)),
-            connect_args={"timeout": BUSY_S, "check_same_thread": False},
-        )
-        if not read_only:
-            event.listen(self._engine, "connect", _configure)
-        self._writer = ThreadPoolExecutor(1, "pnyx-write")
-        self._readers = ThreadPoolExecutor(4, "pnyx-read")
-        self._connection: Connection | None = None
-
-    async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
-        written = asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
-        try:
-            return await asyncio.shield(written)
-        except asyncio.CancelledError:
-            # The thread commits anyway, and other tasks may wait for the result.
-            await asyncio.wait([written])
-            return written.result()
-
-    def _write(self, works: Sequence[Work]) -> list[Any]:
-        if self._connection is None:
-            self._connection = self._engine.connect()
-        with self._connection.begin():
-            driver_of(self._connection).execute("BEGIN IMMEDIATE")
-            return [work(self._connection) for work in works]
-
-    async def read(self, work: Work) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
-
-    def _read(self, work: Work) -> Any:
-        with self._engine.connect() as connection, connection.begin():
-            # One snapshot, which blocks no writer.
-            driver_of(connection).execute("BEGIN")
-            return work(connection)
-
-    async def close(self) -> None:
-        def close() -> None:
-            if self._connection is not None:
-                self._connection.close()
-            self._engine.dispose()
-
-        await asyncio.get_running_loop().run_in_executor(self._writer, close)
-        self._writer.shutdown()
-        self._readers.shutdown()
+            item.future.exception()
 
 
 class _StoreErrors:
@@ -322,44 +282,3 @@ _HINTS = (
     ("connect", "; check that the server runs and that the address is right"),
     ("timeouterror", "; check that the server runs, that the address is right, and that it allows this host"),
 )
-
-
-def _prepare_file(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not path.exists():
-        # Questions are private: only the owner can read the file.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-
-
-def _is_read_only(path: Path) -> bool:
-    """Whether the file, or its folder, in which SQLite keeps files of its own, cannot be written."""
-    return not all(os.access(place, os.W_OK) for place in (path, path.parent))
-
-
-def _read_only_url(path: Path) -> URL:
-    """Of a database that is only read. Writing raises an error that says what is read only."""
-    # Nobody has it open if it has no log of writes; SQLite would create one, even to read.
-    unchanging = {} if path.with_name(f"{path.name}-wal").exists() else {"immutable": "1"}
-    return URL.create(
-        "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", "mode": "ro", **unchanging}
-    )
-
-
-def _configure(connection: Any, _: object) -> None:
-    # The driver's own transactions start too late for BEGIN IMMEDIATE; `_read` and `_write` start them.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    # For a new file: it can give the space of deleted runs back step by step, see `space`.
-    cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
-    # While another process makes the same change, SQLite raises "locked" at once, whatever the timeout.
-    for tries in range(100):
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-            break
-        except sqlite3.OperationalError as exc:
-            if tries == 99 or "locked" not in str(exc):
-                raise
-            time.sleep(0.02)
-    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
