@@ -4,10 +4,10 @@
 
 FOLDER has the recordings that `benchmarks.recorded_panels` reads. In each split, questions are voted on and
 judged one after another: weights are learned from the judged ones, and the confidence from the outcomes so
-far, by the code of live runs. It is then rated on questions that nobody has judged: the expected calibration
-error (10 bins, in points) and the Brier score of the vote share, which earlier versions called confidence, of
-support, and of the confidence; and how often the share right lies in its interval, over groups of at least
-100 answers of similar support.
+far, by the code of live runs. It is then rated on questions that nobody has judged: the expected
+calibration error (10 bins, in points) and the Brier score of the vote share, which earlier versions called
+confidence, of support, and of the confidence; and for how many of the answers the share right of their
+support, over at least 200 of them, lies in the interval.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from pnyx.run.calls.limits import Limits
 from pnyx.run.learned import calibrate_decision
 from pnyx.run.spec import Spec
 
-TESTED = 2000
+TESTED = 3000
 EVERY = 10
 """Questions between two updates of the weights."""
-GROUP = 100
+GROUP = 200
 
 Pairs = list[tuple[float, bool]]
 
@@ -104,11 +104,11 @@ def rate(weights: Weights, spec: Spec, tested: Sequence[AnsweredQuestion]) -> Ma
         found["support"].append((decision.support, right))
         if (shown := confidence(spec, decision)) is not None:
             found["confidence"].append((shown[0], right))
-            groups[round(decision.support, 1)].append((shown[1], shown[2], right))
+            groups[round(decision.support, 6)].append((shown[1], shown[2], right))
     for group in groups.values():
         if len(group) >= GROUP:
             low, high, true = (mean(one[place] for one in group) for place in range(3))
-            found["inside"].append((float(low <= true <= high), True))
+            found["inside"] += [(float(low <= true <= high), True)] * len(group)
     return found
 
 

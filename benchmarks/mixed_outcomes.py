@@ -4,11 +4,12 @@
 
 Panels of 3 to 6 models are drawn from the recording of MMLU-Pro (`benchmarks.recorded_panels`), with the
 questions on which constants were chosen. The first ten votes ask all models, later ones the strongest first
-until the vote is settled, but for one in eight; each is judged. Then the confidence of 1,000 votes without a
-judgement is rated, of either kind: from the outcomes of that kind alone (`own`, null below 20), from all
-outcomes as if they were of one kind (`together`), and as live runs have it (`live`). Means over panels and
-splits: expected calibration error in points, log-loss, and the share of groups of 50 or more votes of similar
-support whose share right lies in the 90 % interval.
+until the vote is settled, but for one in eight; each is judged. Weights are learned every ten votes, and
+every fifty from 100 on. Then the confidence of 2,500 votes without a judgement is rated, of either kind:
+from the outcomes of that kind alone (`own`, null below 20), from all outcomes as if they were of one kind
+(`together`), and as live runs have it (`live`). Means over panels and splits: expected calibration error in
+points, log-loss, the width of intervals, and how many of the votes have a support whose share right, over
+200 votes or more, lies in the 90 % interval.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from pnyx.reliability.calibration import Calibration, Outcome, calibrate, ece
 from pnyx.reliability.stopping import is_settled
 from pnyx.reliability.weights import Weights, choose, equal, learn
 
-OUTCOMES = (20, 40, 100, 300)
-TESTED, GROUP = 1000, 50
+OUTCOMES = (20, 40, 100, 300, 1000)
+TESTED, GROUP = 2500, 150
 ALL, FIRST = ("voting", "posterior"), (f"voting, {STRONGEST_FIRST}", f"posterior, {STRONGEST_FIRST}")
 Kind = tuple[str, str]
 
@@ -64,22 +65,26 @@ def ways(outcomes: Sequence[Outcome], kind: Kind, panel: Sequence[str]) -> dict[
     }
 
 
-def rate(calibration: Calibration, tested: Sequence[Outcome]) -> tuple[float, float, float] | None:
-    """Return ECE in points, log-loss, and the share of groups in the interval; None without a confidence."""
+def rate(calibration: Calibration, tested: Sequence[Outcome]) -> tuple[float, float, float, float] | None:
+    """Return ECE in points, log-loss, and of intervals the mean width and the share that holds.
+
+    None without a confidence.
+    """
     pairs, groups = [], defaultdict[float, list[tuple[float, float, bool]]](list)
     for one in tested:
         found = calibration.of(one.protocol, one.rule, one.raw)
         if found is None:
             return None
         pairs.append((found.confidence, one.right))
-        groups[round(one.raw, 1)].append((found.low, found.high, one.right))
+        groups[round(one.raw, 6)].append((found.low, found.high, one.right))
     loss = -fmean(log(confidence if right else 1 - confidence) for confidence, right in pairs)
-    inside = []
+    inside, width = list[bool](), list[float]()
     for group in groups.values():
         if len(group) >= GROUP:
             low, high, right = (fmean(one[place] for one in group) for place in range(3))
-            inside.append(low <= right <= high)
-    return 100 * ece(pairs), loss, fmean(inside)
+            inside += [low <= right <= high] * len(group)
+            width += [high - low] * len(group)
+    return 100 * ece(pairs), loss, fmean(width), fmean(inside)
 
 
 def main() -> None:
@@ -91,7 +96,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=2, metavar="N")
     args = parser.parse_args()
     recording, rng = Recording(MMLU, args.folder), random.Random(77)
-    found = defaultdict[tuple[int, str, str], list[tuple[float, float, float]]](list)
+    found = defaultdict[tuple[int, str, str], list[tuple[float, float, float, float]]](list)
     for _ in range(args.panels):
         models = tuple(rng.sample(recording.models, rng.randint(3, 6)))
         questions = recording.questions(models, True)
@@ -105,7 +110,7 @@ def main() -> None:
                 judged += [question] * asks_all
                 if (outcome := vote(weights, question, ALL if asks_all else FIRST)) is not None:
                     outcomes.append(outcome)
-                if n % 10 == 0:
+                if n % 10 == 0 and (n <= 100 or n % 50 == 0):
                     weights = learn(judged, models)
                 if n in OUTCOMES:
                     for kind in (ALL, FIRST):
@@ -113,12 +118,13 @@ def main() -> None:
                         for name, calibration in ways(outcomes, kind, models).items():
                             if (figures := rate(calibration, votes)) is not None:
                                 found[n, kind[0], name].append(figures)
-    print("| outcomes | votes | calibrated on | runs with a confidence | ECE | log-loss | in the interval |")
-    print("|---|---|---|---|---|---|---|")
+    print("| outcomes | votes | calibrated on | runs with a confidence | ECE | log-loss | width | holds |")
+    print("|---|---|---|---|---|---|---|---|")
     for (n, kind, name), rows in sorted(found.items()):
-        error, loss, inside = (fmean(column) for column in zip(*rows, strict=True))
+        error, loss, width, inside = (fmean(column) for column in zip(*rows, strict=True))
         whole = args.panels * args.splits
-        print(f"| {n} | {kind} | {name} | {len(rows)} of {whole} | {error:.1f} | {loss:.3f} | {inside:.0%} |")
+        figures = f"{error:.1f} | {loss:.3f} | {width:.2f} | {inside:.0%}"
+        print(f"| {n} | {kind} | {name} | {len(rows)} of {whole} | {figures} |")
 
 
 if __name__ == "__main__":

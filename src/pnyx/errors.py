@@ -226,7 +226,13 @@ class Cancelled(PnyxError):
 
 
 class StoreError(PnyxError):
+    """The database cannot be used. disk_full: whether its disk has no room left."""
+
     http_status = 503
+
+    def __init__(self, message: str, *, disk_full: bool = False) -> None:
+        super().__init__(message)
+        self.disk_full = disk_full
 
 
 class Unreadable(PnyxError):

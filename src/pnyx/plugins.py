@@ -5,12 +5,12 @@ imported when it is used.
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from .errors import ConfigError, NotFound
+from .similar import nearest
 
 __all__ = ["PROTOCOLS", "PROVIDERS", "Plugins", "forget", "names"]
 
@@ -66,10 +66,10 @@ class Plugins(Generic[T]):
     def get(self, name: str) -> T:
         """The plugin called `name`. Raises `NotFound`, or `ConfigError` if it cannot be used."""
         if name not in _points(self._group):
-            like = get_close_matches(name, self.names(), 1)
-            hint = f"; did you mean {like[0]}?" if like else ""
             installed = ", ".join(self.names()) or "none"
-            raise NotFound(f"no {self._noun} {name!r}{hint}; installed: {installed}")
+            if hint := nearest(name, self.names()):
+                raise NotFound(f"no {self._noun} {name!r}{hint} Installed: {installed}")
+            raise NotFound(f"no {self._noun} {name!r}; installed: {installed}")
         point, *others = _points(self._group)[name]
         if others:
             # Which of them ran would depend on the order in which packages are found.

@@ -171,7 +171,7 @@ def test_every_problem_is_listed(settings: Write) -> None:
         ("[run.seed]\nx = 1", "run.seed in pnyx.toml must be a whole number, not a table"),
         ("consensus = 5", "consensus in pnyx.toml must be a table, not 5"),
         ("models = [1]", "models in pnyx.toml must be a table, not a list"),
-        ('[panel]\nseats = "a:b"', "panel.seats in pnyx.toml must be a list, not 'a:b'"),
+        ('[panel]\nseats = "a:b"', "panel.seats in pnyx.toml must be a list, not 'a:b'; write [\"a:b\"]"),
         ('[panel]\nseats = ["a:b", 3]', "panel.seats[1] in pnyx.toml must be text, not 3"),
         (
             '[run]\nprotocol = "consensu"',

@@ -9,10 +9,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pnyx.core.markup.reasoning import ReasoningSplitter, split
-from pnyx.core.markup.reasoning_tags import _END_TOKENS, _PAIRS, tags
+from pnyx.core.markup.reasoning_tags import _END_TOKENS, _PAIRS, TURN_STARTS, tags
 from tests.support.rows import rows
 
-NAMES = ("think", "thinking", "thought", "reasoning", "scratchpad", "seed:think", "mm:think", "longcat_think")
+NAMES: tuple[str, ...] = ("think", "thinking", "thought", "reasoning", "scratchpad", "seed:think", "mm:think")
+NAMES += (
+    "longcat_think",
+    "cot",
+    "chain_of_thought",
+    "inner_thoughts",
+    "internal_monologue",
+    "thinking_process",
+    "think_fast",
+)
 CHANNELS = (
     "<|channel|>analysis<|message|>",
     "<|end|><|start|>assistant<|channel|>final<|message|>",
@@ -95,12 +104,47 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
         ("<think>a<|im_end|>", "a", ""),
         ("It is 4.<|im_end|>\n<think>a</think>", "a", "It is 4."),
         ("<thinker>a</thinker>b", "", "<thinker>a</thinker>b"),
+        ("<analysis>a</analysis>b", "", "<analysis>a</analysis>b"),
+        # Open WebUI's box, and boxes of other things.
+        (
+            '<details type="reasoning" d="5">\n<summary>Thought</summary>\n> a\n> b\n</details>\nc',
+            "a\nb",
+            "c",
+        ),
+        ("<details type='reasoning'>a</details>c", "a", "c"),
+        ('<details type="reasoning">never closed', "never closed", ""),
+        (
+            "<details>\n<summary>Proof</summary>a</details>\nc",
+            "",
+            "<details>\n<summary>Proof</summary>a</details>\nc",
+        ),
+        # Words instead of tags.
+        ("analysisIs it 4?assistantfinalIt is 4.", "Is it 4?", "It is 4."),
+        ("Here is my thought process:\na\n\nHere is my response:\nb", "a", "b"),
+        ("Here is my thought process: I count.", "", "Here is my thought process: I count."),
+        ("analysis of it: 4", "", "analysis of it: 4"),
+        ("<think>a</think><|begin_of_solution|>b<|end_of_solution|>", "a", "b"),
         ("[think]a[/think]b", "", "[think]a[/think]b"),
         ("x < y, <b>bold</b>, [1] and <", "", "x < y, <b>bold</b>, [1] and <"),
     ],
 )
 def test_other_texts(text: str, reasoning: str, answer: str) -> None:
     assert split(text)[:2] == (reasoning, answer)
+
+
+@rows("token", TURN_STARTS)
+def test_a_token_that_begins_a_turn_is_no_part_of_the_answer(token: str) -> None:
+    assert split(f"{token}\nIt is 4.")[:2] == ("", "It is 4.")
+    assert split(f"<think>a</think>{token}It is 4.")[:2] == ("a", "It is 4.")
+    assert split(f"It is `{token}`.")[:2] == ("", f"It is `{token}`.")
+
+
+@rows("start", ["analysisIs it 4? ", "Here is my thought process: "])
+def test_thoughts_between_words_are_not_streamed(start: str) -> None:
+    end = {"a": "assistantfinal", "H": "Here is my response:"}[start[0]]
+    splitter = ReasoningSplitter()
+    shown = [splitter.add(piece) for piece in (*(start + "x" * 400), *end, *"It is 4.")]
+    assert "".join(shown) == "It is 4."
 
 
 @pytest.mark.parametrize("token", ENDS)

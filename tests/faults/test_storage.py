@@ -7,8 +7,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from tests.interfaces.shell import Done
 from tests.support import forked, fsyncs
 from tests.support.disks import small_disk
 from tests.support.postgres import PostgresServer
+from tests.support.serving import open_server
 
 NOTICE = {"prompt_tokens": 500, "completion_tokens": 500, "total_tokens": 1000}
 CRASHES = max(KILLS // 10, 1)
@@ -56,6 +57,53 @@ def test_a_full_disk_stops_the_run_names_the_path_and_allows_a_resume_when_there
         verdict = trial.check()
         assert len(trial.host.log) <= 8 + verdict.uncertain
         trial.line = (f"{disk.kind}: stopped, then {verdict.happened}", *(trial.line or ("", "", ""))[1:])
+
+
+def test_on_a_full_disk_what_is_stored_is_read_saved_elsewhere_and_health_says_why(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(trial.folder / "disk", 3_000_000) as disk:
+        if not disk.mounted:
+            pytest.skip("only a disk of its own can be filled")
+        trial.url = f"sqlite:///{disk.folder / 'pnyx.db'}"
+        monkeypatch.setenv("PNYX_DATABASE", trial.url)
+        run = trial.ask().json["run_id"]
+        with closing(sqlite3.connect(path_of(trial))) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        ballast = disk.folder / "ballast"
+        with suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+        for reading in ("runs", f"show {run}", "cost", "prune --older-than 0d --dry-run"):
+            done = trial.pnyx(*reading.split())
+            assert (done.code, done.err) == (0, ""), reading
+        elsewhere = trial.folder / "saved.db"
+        assert trial.pnyx("backup", str(elsewhere)).code == 0
+        here = trial.pnyx("backup", str(disk.folder / "saved.db"))
+        assert f"pnyx: {disk.folder / 'saved.db'} cannot be written: " in here.err
+        for writing in ("ask Why?", f"tag {run} kept"):
+            done = trial.pnyx(*writing.split())
+            assert done.code == 1, writing
+            assert "free some space, then repeat the command or resume the run" in done.err, writing
+        ballast.write_bytes(b"")
+        assert trial.pnyx("tag", run, "kept").code == 0
+        assert asyncio.run(_health_when_filled(lambda size: ballast.write_bytes(bytes(size)))) == [
+            ("ok", None),
+            ("unavailable", "the disk of the database is full"),
+            ("ok", None),
+        ]
+        trial.check("read, and saved elsewhere")
+
+
+async def _health_when_filled(fill: Callable[[int], object]) -> list[tuple[str, str]]:
+    """The health of a server before its disk is full, then, and afterwards."""
+    found = []
+    async with open_server() as server, server.client(key=None) as client:
+        for size in (0, 2_500_000, 0):
+            fill(size)
+            body = (await client.get("/health")).json()
+            found.append((body["status"], body["reason"]))
+    return found
 
 
 def unsynced(trial: Trial, at: int) -> tuple[Done, int]:

@@ -7,6 +7,7 @@ import re
 from pnyx.providers.hosted import adjustments, provider
 from tests.hosts.case import load
 from tests.hosts.test_errors import TABLE
+from tests.hosts.test_languages import SENTENCES
 from tests.support.sources import ROOT
 
 PAGE = ROOT / "docs" / "hosts.md"
@@ -25,3 +26,7 @@ def test_the_page_counts_the_errors_and_their_hosts() -> None:
     assert f"has {len(errors)} errors of {len(hosts)} hosts" in text
     assert f"for {adjustments.MODELS:,} models" in text
     assert f"Up to {provider.MAX_CHANGES} parameters" in text
+
+
+def test_the_page_counts_the_sentences_in_other_languages() -> None:
+    assert f"({sum(map(len, SENTENCES.values()))} sentences in" in PAGE.read_text()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -25,6 +26,9 @@ dialects = pytest.mark.parametrize("dialect", DIALECTS)
 
 class _Body:
     """The part of aiohttp's response that is read: pieces, then the end."""
+
+    charset = None
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, pieces: list[bytes]) -> None:
         self.content, self._pieces = self, iter(pieces)

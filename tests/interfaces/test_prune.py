@@ -196,6 +196,10 @@ def command_id(question: str) -> str:
             ["--older-than", "1d", "--keep", "taged"],
             "--keep: unknown 'taged'; it can name tagged, pinned, feedback",
         ),
+        (
+            ["--older-than", "1d", "--keep", ""],
+            "--keep names nothing; it can name tagged, pinned, feedback, or be none",
+        ),
     ],
 )
 def test_a_rule_that_is_not_clear_deletes_nothing(lab: ScriptedHost, args: list[str], message: str) -> None:

@@ -29,6 +29,7 @@ judge = "lab:gamma"
 roles = { 1 = "the sceptic" }
 effort = "low"
 budget = 0.25
+options = { early = false }
 [panels.voting]
 seats = ["lab:gamma*2"]
 """
@@ -137,6 +138,7 @@ async def test_a_panel_is_asked_over_http_mcp_and_as_a_model(saved: ScriptedHost
 def test_the_budget_of_a_panel_holds_and_a_flag_takes_precedence(saved: ScriptedHost) -> None:
     plan = command("ask", "-P", "fast", "Why?", "--dry-run", "--json").json
     assert (plan["budget_usd"], plan["judge"]) == (0.25, "lab:gamma")
+    assert plan["options"]["early"] is False
     args = ("ask", "-P", "fast", "Why?", "--dry-run", "--json")
     other = command(*args, "--budget", "2", "-p", "moa", "-m", "lab:alpha*4").json
     assert (other["budget_usd"], other["protocol"]) == (2.0, "moa")
@@ -192,6 +194,11 @@ def test_panels_are_listed_and_shown(saved: ScriptedHost) -> None:
         ('seats = ["beta"]', "beta"),
         ('protocol = "consensus"\njudge = "lab:beta"', "consensus has no judge; these do: "),
         ('preset = "slow"', "no preset 'slow'"),
+        ('protocol = "voting"\noptions = { rounds = 3 }', "voting has no option 'rounds'; it has: "),
+        (
+            'protocol = "voting"\noptions = { erly = true }',
+            "voting has no option 'erly'; did you mean early?",
+        ),
         ("budget = -1", "must be more than 0"),
         ("roles = 3", "must be diverse or redteam, or a table"),
         ('roles = { 9 = "critic" }', "there is no seat '9'"),

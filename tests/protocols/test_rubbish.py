@@ -12,7 +12,7 @@ from pnyx.core.models import Seat
 from pnyx.core.steps import Ask, Decision, Run
 from pnyx.errors import NoQuorum
 from pnyx.protocols import get, loaded
-from pnyx.testing import ProtocolDriver
+from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
 
 ALL = sorted(protocol.name for protocol in loaded())
@@ -60,6 +60,50 @@ def test_a_debate_of_empty_sentences_is_neither_rigorous_nor_agreed(said: str) -
     assert decision.rigor == 0.0
     assert decision.support is None
     assert (decision.status, decision.consensus_reached) == ("stalled", False)
+
+
+FLATTERY = (
+    "Great question! What a wonderful and insightful answer, I fully agree. You are absolutely right!",
+    "I completely agree.",
+    "What an amazing idea! Brilliant work.",
+)
+
+
+@pytest.mark.parametrize("said", FLATTERY)
+@pytest.mark.parametrize("name", ALL)
+def test_praise_alone_is_no_answer_that_seats_agree_on(name: str, said: str) -> None:
+    decision = decide(name, said)
+    assert not decision.consensus_reached
+    assert decision.status != "consensus"
+    assert decision.support is None or decision.support < 0.25
+    assert decision.detail["agreed"]["models"] <= 1
+
+
+def test_praise_of_an_answer_is_agreement_with_it() -> None:
+    def say(ask: Ask) -> str:
+        return FLATTERY[1] if prompt_name(ask) == "challenge" else "Rent the house, since you can leave."
+
+    decision = ProtocolDriver(get("consensus"), say, SEATS, question="Rent or buy?").decide()
+    assert (decision.consensus_reached, decision.support) == (True, 1.0)
+
+
+@pytest.mark.parametrize("inner", ["deliberate", "consensus"])
+def test_support_of_another_protocol_within_auto_is_of_a_kind_of_its_own(inner: str) -> None:
+    found = "checkable" if inner == "deliberate" else "open"
+
+    def say(ask: Ask) -> str:
+        return f'{{"class": "{found}"}}' if ask.prompt.name == "auto/route" else "It is so.\nFinal answer: 42"
+
+    def run_inner(step: Run) -> Decision | Exception:
+        alone.append(ProtocolDriver(get(step.protocol), say, SEATS).decide())
+        return alone[-1]
+
+    alone: list[Decision] = []
+    decision = ProtocolDriver(get("auto"), say, SEATS, decide_run=run_inner, question=QUESTION).decide()
+    assert (decision.support, decision.support_rule) == (
+        alone[0].support,
+        f"{inner}: {alone[0].support_rule}",
+    )
 
 
 def test_to_repeat_the_answer_is_neither_an_objection_nor_rigor() -> None:

@@ -232,7 +232,7 @@ def test_ollama_is_free_and_sizes_are_read_from_names(model: str, billions: floa
 
 def test_unknown_provider_is_named_with_the_nearest_and_all_others() -> None:
     with pytest.raises(
-        ConfigError, match="no provider 'lob'; did you mean lab\\?; there are: lab, anthropic, "
+        ConfigError, match="no provider 'lob'; did you mean lab\\? There are: lab, anthropic, "
     ):
         catalogue(providers=lab()).describe("lob:alpha")
 

@@ -23,7 +23,7 @@ from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
 from pnyx.run.calls.admission import Refusal
 from pnyx.run.calls.call import ModelCall
-from pnyx.run.calls.reply import LONGEST_REASONING
+from pnyx.run.calls.reply import LONGEST_REASONING, separate
 from pnyx.run.result import exit_code
 from tests.support.panels import Host, ProcessKilled, seats
 from tests.support.processes import Node, account_of, die, fixed_reply, well_formed
@@ -32,6 +32,7 @@ Make = Callable[[Host], Node]
 SECRET = "nobody-may-read-this"
 FORMS: dict[str, Callable[[str], Completion]] = {
     "of the host": lambda text: Completion(text, reasoning=SECRET),
+    "tags in its field": lambda text: Completion(text, reasoning=f"<think>{SECRET}</think>"),
     "think": lambda text: Completion(f"<think>\n{SECRET}\n</think>\n\n{text}"),
     "only a closing tag": lambda text: Completion(f"{SECRET}\n</think>\n\n{text}"),
     "seed:think": lambda text: Completion(f"<seed:think>{SECRET}</seed:think>{text}"),
@@ -314,3 +315,10 @@ async def test_a_seat_that_answers_later_is_not_missing_but_the_run_is_degraded(
     result = await (await make(Host(rule)).start(options={"rounds": 3})).result()
     assert calls.count("mid") > 1
     assert (result.dropped, result.degraded, exit_code(result)) == ((), True, 5)
+
+
+def test_an_answer_behind_the_thoughts_in_their_field_is_the_answer() -> None:
+    found = separate(Completion("", reasoning=f"{SECRET}</think>It is 4."))
+    assert (found.reasoning, found.text) == (SECRET, "It is 4.")
+    both = Completion("It is 4.", reasoning="I write <think>a</think> b.")
+    assert separate(both) == both

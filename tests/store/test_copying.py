@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -215,6 +216,39 @@ async def test_what_a_backup_lacks_and_what_cannot_be_read_in_it_is_named(
     target = await Database.open(tmp_path / "restored.db")
     with pytest.raises(StoreError, match=message):
         await restore(target, tmp_path / "all.pnyx")
+    assert not any((await target.read(everything)).values())
+    await target.close()
+    await node.runner.close()
+
+
+IMPOSSIBLE = {
+    "UPDATE ledger SET spent_nusd = -5": "'ledger': spent_nusd is '-5'",
+    "UPDATE ledger SET cap_nusd = 1e300": "'ledger': cap_nusd is '1e[+]300'",
+    "UPDATE ledger SET reserved_nusd = 9e999": "'ledger': reserved_nusd is 'inf'",
+    "UPDATE ledger SET spent_nusd = 'much'": "'ledger': spent_nusd is 'much'",
+    "UPDATE ledger SET spent_nusd = 2000000000000000000": "'ledger': spent_nusd is '20",
+    "UPDATE run_costs SET output_tokens = 0.5": "'run_costs': output_tokens is '0.5'",
+    # Python would make so many bytes of it.
+    "UPDATE contents SET content = 5000000000": "'contents': content is '5000000000'",
+    "UPDATE events SET seq = seq - 100": "'events': seq is '-99'",
+    "UPDATE runs SET heartbeat_at = -9e999": "'runs': heartbeat_at is '-inf'",
+    "UPDATE runs SET question = x'00'": "'runs': question is",
+}
+"""Changes of a backup -> the message."""
+
+
+async def test_values_that_no_database_has_are_refused_in_a_backup(tmp_path: Path) -> None:
+    node = await filled(str(tmp_path / "here.db"))
+    await backup(node.database, tmp_path / "all.pnyx")
+    target = await Database.open(tmp_path / "restored.db")
+    for number, (statement, message) in enumerate(IMPOSSIBLE.items()):
+        changed = tmp_path / f"{number}.pnyx"
+        shutil.copyfile(tmp_path / "all.pnyx", changed)
+        with closing(sqlite3.connect(changed)) as connection, connection:
+            connection.execute("PRAGMA foreign_keys=OFF")
+            assert connection.execute(statement).rowcount > 0, statement
+        with pytest.raises(StoreError, match=f"the backup is damaged in its table {message}"):
+            await restore(target, changed)
     assert not any((await target.read(everything)).values())
     await target.close()
     await node.runner.close()

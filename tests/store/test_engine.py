@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
 
 from pnyx.errors import ConfigError, OutOfBudget, StoreError
-from pnyx.store import Database, engine
+from pnyx.store import Database, store_errors
 from pnyx.store import sqlite as sqlite_module
 from pnyx.store.money import ledger
 from pnyx.store.records import runs as store
@@ -128,7 +129,7 @@ async def test_an_impossible_path_is_a_config_error() -> None:
 async def test_a_timeout_without_a_message_is_explained() -> None:
     with (
         pytest.raises(StoreError, match="database far: TimeoutError; check that the server runs"),
-        engine._StoreErrors("far"),
+        store_errors.StoreErrors("far"),
     ):
         raise TimeoutError
 
@@ -246,6 +247,31 @@ async def test_a_database_that_cannot_be_written_is_tried_once_for_all_waiting_w
     assert time.monotonic() - began < STALL_S
     assert all("another process is using it" in str(exc) for exc in results)
     other.close()
+    await database.close()
+
+
+async def test_after_a_write_that_failed_a_check_writes_again(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await Database.open(database_url)
+    await database.check()
+    write, tries = database._backend.write, 0
+
+    async def fails(works: Any, **options: Any) -> Any:
+        nonlocal tries
+        tries += 1
+        if tries > 2:
+            return await write(works, **options)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(database._backend, "write", fails)
+    for attempt in (database.write(lambda connection: 1), database.check()):
+        with pytest.raises(StoreError, match="No space left on device; free some space") as refused:
+            await attempt
+        assert refused.value.disk_full
+    await database.check()
+    await database.check()
+    assert tries == 3, "a check of a database that works must not write"
     await database.close()
 
 

@@ -13,6 +13,9 @@ __all__ = ["BaseUrl", "HostUrl", "host_url", "plain_url"]
 SECRET = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 """What the names of parameters hold whose values are keys."""
 
+ENDPOINT = re.compile(r"(/chat/completions|/completions|/responses|/messages)/?$")
+"""What documents of hosts print after the address that is wanted here."""
+
 
 def plain_url(base_url: str | None) -> str | None:
     """Return the address of a host. Raises `ValueError`, which never shows it, if it has more than a path."""
@@ -24,7 +27,10 @@ def plain_url(base_url: str | None) -> str | None:
     except ValueError:
         fine = False
     if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-        raise ValueError("must be an http or https address, without user, password, query or fragment")
+        hint = "" if "://" in base_url else "; write http:// or https:// before it"
+        raise ValueError(f"must be an http or https address, without user, password, query or fragment{hint}")
+    if found := ENDPOINT.search(url.path):
+        raise ValueError(f"must be the address without {found[0]}, which pnyx adds")
     return base_url
 
 

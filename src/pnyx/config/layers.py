@@ -65,12 +65,21 @@ def read(path: Path, shown: str) -> Layer:
         line = raw.count(b"\n", 0, exc.start) + 1
         raise ConfigError(f"{shown} is not UTF-8 (line {line})") from exc
     except tomllib.TOMLDecodeError as exc:
-        raise ConfigError(f"{shown} is not valid TOML: {exc}") from exc
+        raise ConfigError(f"{shown} is not valid TOML: {exc}{_unquoted(raw)}") from exc
     except RecursionError as exc:
         raise ConfigError(f"{shown} is nested too deeply") from exc
     except ValueError as exc:
         raise ConfigError(f"{shown} contains a number with too many digits") from exc
     return flatten(document, shown)
+
+
+def _unquoted(raw: bytes) -> str:
+    """Return how to write the first table whose name needs quotes and has none, as in [models.lab:alpha]."""
+    found = re.search(rb"^\s*\[\s*(models|providers|panels)\.([\w-]+[:/][\w.:/-]+)\s*\]", raw, re.MULTILINE)
+    if found is None:
+        return ""
+    table, name = (part.decode() for part in found.groups())
+    return f'; write [{table}."{name}"]'
 
 
 def flatten(document: Mapping[str, Any], origin: str) -> Layer:

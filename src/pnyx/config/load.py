@@ -22,10 +22,11 @@ from ..core.protocol import Option, Protocol
 from ..errors import ConfigError, UsageError
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
+from ..similar import nearest
 from .file_layers import absolute, read_files
 from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, origin, to_tables
 from .paths import data_dir, models_dir
-from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, nearest, table_at
+from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, table_at
 
 __all__ = [
     "Settings",
@@ -247,13 +248,18 @@ def _unknown_names(tree: Tree, names: Collection[str], locations: Locations) -> 
         provider, colon, model = ref.partition(":")
         where = f"{dotted(['models', ref])} in {origin(tree, ['models', ref])}"
         if not (provider and colon and model):
-            yield f'{where}: a model is named "provider:model"'
+            hint = f'; write [models."{host}:{ref}"]' if (host := _only(configured)) else ""
+            yield f'{where}: a model is named "provider:model"{hint}'
         elif provider not in (known := (*configured, *installed(PROVIDERS))):
             yield f"{where}: no provider {dotted([provider])}{nearest(provider, known)}"
     chosen = _protocol_value(tree)
     if chosen.origin != "default" and isinstance(chosen.value, str) and chosen.value not in names:
         hint = nearest(chosen.value, tuple(names))
         yield f"run.protocol in {chosen.origin}: no protocol {chosen.value[:40]!r}{hint}"
+
+
+def _only(names: Collection[str]) -> str | None:
+    return next(iter(names)) if len(names) == 1 else None
 
 
 def _messages(invalid: ValidationError, tree: Tree, locations: Locations) -> Iterator[str]:
@@ -273,7 +279,9 @@ def _messages(invalid: ValidationError, tree: Tree, locations: Locations) -> Ite
             yield f"{name} in {where} {error['ctx']['error']}"
         else:
             need = NEEDS.get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
-            yield f"{name} in {where} must be {need}, not {_shown(error['input'], key)}"
+            shown = _shown(error["input"], key)
+            hint = f'; write ["{error["input"]}"]' if need == "a list" and shown[0] in "'\"" else ""
+            yield f"{name} in {where} must be {need}, not {shown}{hint}"
 
 
 def _shown(value: Any, key: tuple[str | int, ...]) -> str:

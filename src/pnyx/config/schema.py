@@ -7,7 +7,6 @@ providers and the home folder of a `~`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -24,8 +23,9 @@ from ..core.models import MOST
 from ..core.prose.language import language_tag
 from ..core.thinking import Effort
 from ..errors import ConfigError, NotFound
-from ..plugins import PROVIDERS
+from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
+from ..similar import among, nearest
 from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
 from .panel_settings import PanelName, PanelSettings, SavedPanel
@@ -55,7 +55,6 @@ __all__ = [
     "TelemetrySettings",
     "ToolsSettings",
     "WorkerSettings",
-    "nearest",
     "table_at",
 ]
 
@@ -322,7 +321,7 @@ class Settings(Table):
         if name in kinds:
             return ProviderSettings(kind=name)
         known = list(dict.fromkeys((*self.providers, *kinds)))
-        raise ConfigError(f"no provider {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
+        raise ConfigError(f"no provider {name!r}{among(name, known, 'there are: ' + ', '.join(known))}")
 
     def saved_panel(self, name: str) -> SavedPanel:
         """Return the saved panel called `name`. Raises `NotFound`, which lists the saved ones."""
@@ -332,7 +331,9 @@ class Settings(Table):
         there = f"there are: {known}" if known else "none is saved: `pnyx init` saves one"
         if ":" in name:
             there += "; to name a model, use -m"
-        raise NotFound(f"no saved panel {name[:80]!r}{nearest(name, self.panels)}; {there}")
+        elif name in installed(PROTOCOLS):
+            there += f"; {name} is a protocol: use -p {name}"
+        raise NotFound(f"no saved panel {name[:80]!r}{among(name, self.panels, there)}")
 
     def with_provider_objects(self, names: Iterable[str]) -> Settings:
         """Return the settings with further providers of these names, whose objects the caller supplies."""
@@ -373,12 +374,3 @@ def table_at(key: Sequence[str]) -> type[BaseModel] | None:
 
 
 SECTIONS = tuple(dict.fromkeys(table[0] for table in TABLES))
-
-
-def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """Return "; did you mean …?" with the known name most similar to `name`, or an empty text.
-
-    likeness: minimal similarity, 0 to 1.
-    """
-    found = get_close_matches(name, list(known), 1, likeness)
-    return f"; did you mean {found[0]}?" if found else ""

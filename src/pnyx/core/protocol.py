@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from typing import Protocol as Interface
 
 from ..errors import UsageError
+from ..similar import among
 from .decision import Brief, Decision
 from .models import Seat
 from .phases import Phases
@@ -153,8 +154,8 @@ class Protocol:
         """
         for name in values:
             if name not in self.options:
-                known = ", ".join(sorted(self.options)) or "none"
-                raise UsageError(f"{self.name} has no option {name!r}; it has: {known}")
+                there = f"it has: {', '.join(sorted(self.options)) or 'none'}"
+                raise UsageError(f"{self.name} has no option {name!r}{among(name, self.options, there)}")
         return {
             name: option.check(f"{self.name}.{name}", values[name]) if name in values else option.default
             for name, option in self.options.items()

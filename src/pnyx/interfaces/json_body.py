@@ -11,9 +11,9 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ..config.load import NEEDS
-from ..config.schema import nearest
 from ..core.models import MOST
 from ..errors import UsageError
+from ..similar import nearest
 
 __all__ = ["Amount", "Body", "explain", "explain_json", "param_of", "whole"]
 

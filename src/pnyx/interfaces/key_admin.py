@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pydantic import ValidationError
 
 from ..config.load import NEEDS
-from ..config.schema import Settings, nearest
+from ..config.schema import Settings
 from ..config.server_settings import KeyLimits
 from ..core.caching.regex import regex
 from ..errors import Unreadable, UsageError
 from ..run.options.key_limits import effective_limits, read_limits
+from ..similar import nearest
 from ..store.keys import StoredKey
 
 __all__ = ["changed_limits", "described", "parse_time", "time_after"]

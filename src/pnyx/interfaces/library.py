@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from pydantic import SkipValidation
 
 from .. import protocols
-from ..config.schema import Settings, nearest
+from ..config.schema import Settings
 from ..core.context.files import File, Source
 from ..core.events import Event
 from ..core.text import Material
@@ -37,6 +37,7 @@ from ..run.request import OPTIONS, RunRequest
 from ..run.resolve import Amount, check_arguments, resolve
 from ..run.result import Result
 from ..run.runner import Runner
+from ..similar import among
 from ..store.records.labels import LabelChange
 from .open_settings import open_settings
 from .run_records import RunRecords
@@ -316,9 +317,9 @@ def _request(
         known = protocols.get(protocol or settings.run.protocol)
         for name in {**(options or {}), **extra}:
             if name not in known.options:
-                names = ", ".join(sorted(known.options)) or "none"
-                hint = nearest(name, (*known.options, *KEYWORDS) if name in extra else known.options)
-                raise UsageError(f"{known.name} has no option {name!r}{hint}; it has: {names}")
+                names = f"it has: {', '.join(sorted(known.options)) or 'none'}"
+                like = (*known.options, *KEYWORDS) if name in extra else known.options
+                raise UsageError(f"{known.name} has no option {name!r}{among(name, like, names)}")
     return RunRequest(options={**(options or {}), **extra}, **values)
 
 

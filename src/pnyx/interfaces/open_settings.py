@@ -60,8 +60,21 @@ def _saved_panels(settings: Settings) -> Iterator[str]:
     from ..run.request import RunRequest
     from ..run.resolve import resolve
 
-    for name in settings.panels:
+    for name, panel in settings.panels.items():
+        if _is_wrong(settings, panel.protocol or settings.run.protocol):
+            continue  # reported where it stands
         try:
             resolve(RunRequest(question="?", panel=name), settings)
         except UsageError as exc:
             yield f"{dotted(['panels', name])} in {settings.origin('panels', name)}: {exc}"
+
+
+def _is_wrong(settings: Settings, protocol: str) -> bool:
+    """Whether the default protocol is unknown, or the table of `protocol` has a problem."""
+    if protocol == settings.run.protocol and protocol not in protocols.names():
+        return True
+    table = {name: options for name, options in settings.protocols.items() if name == protocol}
+    if not table:
+        return False
+    alone = settings.model_copy(update={"protocols": table})
+    return any(protocol_problems(alone, {protocol: protocols.get(protocol)}))

@@ -66,8 +66,8 @@ class RunRecords:
     @classmethod
     @asynccontextmanager
     async def open(cls, settings: Settings) -> AsyncIterator[Self]:
-        """Open the records of the configured database; it is closed on exit."""
-        database = await Database.open(database_url(settings))
+        """Open the records of the configured database for a short command; it is closed on exit."""
+        database = await Database.open(database_url(settings), short=True)
         try:
             yield cls(database)
         finally:
@@ -79,8 +79,8 @@ class RunRecords:
         return self._database.name
 
     async def check(self) -> None:
-        """Raise `StoreError` if the database does not answer."""
-        await self._database.read(lambda connection: None)
+        """Raise `StoreError` if the database does not answer, or cannot be written."""
+        await self._database.check()
 
     async def damage(self) -> str:
         """The first fault in the file of an SQLite database; empty without one, and for PostgreSQL.

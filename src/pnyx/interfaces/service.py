@@ -325,6 +325,9 @@ class RunService(RunRecords):
         if self.draining:
             raise Full(STOPPING)
         limits = self.key_limits(owner)
+        if self.queue is None:
+            # Before the quota, which counts what the run brings.
+            self._check_runs(owner, limits.runs_at_once)
         await self._quota.check(owner, limits, spec)
         # Queued runs do not count: a worker runs them, and has the limits on running ones.
         if self.queue is not None:

@@ -24,6 +24,7 @@ from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import Template, load
 from . import expected
+from .shared.evidence import routed_support
 from .shared.verdict import ask_verdict
 
 CONTEXT = load("context")
@@ -106,7 +107,7 @@ async def auto(brief: Brief, panel: Panel) -> Decision:
     decision = await panel.run(route.protocol, replace(brief, options=route.settings(brief.options)), True)
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
     routed = {"route": route.protocol, "class": question_class, "fell_back": question_class is None}
-    return replace(decision, detail={**decision.detail, **routed})
+    return replace(routed_support(decision, route.protocol), detail={**decision.detail, **routed})
 
 
 async def _classify(brief: Brief, panel: Panel, routing: Routing) -> str | None:

@@ -26,6 +26,7 @@ from ..core.text import Draft
 from ..errors import SeatAbsent
 from ..prompts import load
 from . import composable, expected
+from .shared.evidence import routed_support
 from .shared.subtasks import SubtaskAnswer, answer_subtasks, ask_plan
 from .shared.transcript import Transcript
 
@@ -86,7 +87,8 @@ async def _undecomposed(brief: Brief, panel: Panel, plan: Sequence[Subtask], why
     decision = await panel.run(brief.options["inner"], replace(brief, options={}), closing=True)
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
     detail = {"decomposed": False, "why_not": why, "plan": [_plan_fields(task) for task in plan]}
-    return replace(decision, detail={**decision.detail, **detail})
+    routed = routed_support(decision, brief.options["inner"])
+    return replace(routed, detail={**decision.detail, **detail})
 
 
 def _draft(

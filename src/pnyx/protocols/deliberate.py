@@ -100,7 +100,7 @@ async def deliberate(brief: Brief, panel: Panel) -> Decision:
         dissent=debate.dissent(ballots, winner),
         rounds=debate.number,
         stop_reason=stop,
-        support=debate.support(winner),
+        support=debate.support(winner, ballots),
         support_rule=POOLED if not_called is None else f"{POOLED}, {STRONGEST_FIRST}",
         detail={
             **detail,

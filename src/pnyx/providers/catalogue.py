@@ -186,6 +186,7 @@ def parse_seats(specs: Iterable[str], settings: Settings | None = None) -> tuple
     """
     refs: list[str] = []
     for spec in specs:
+        _check_single(spec)
         ref, star, times = spec.strip().partition("*")
         _parse_ref(ref, settings)
         if star and not (times.isdecimal() and 1 <= int(times) <= MAX_SEATS):
@@ -342,6 +343,14 @@ def _no_model_message(hosts: Mapping[str, ProviderSettings], usable: Collection[
 
 def _at_least_three(refs: tuple[str, ...]) -> tuple[str, ...]:
     return refs * 3 if len(refs) == 1 else refs
+
+
+def _check_single(spec: str) -> None:
+    """Raise `UsageError` if `spec` names several models, as "lab:alpha,lab:beta" does."""
+    names = re.split(r"[,;\s]+", spec.strip(" ,;"))
+    if len(names) > 1 and (":" not in spec or all(re.match("[a-z0-9_-]+:.", name) for name in names)):
+        each = " ".join(f"-m {name}" for name in names)
+        raise UsageError(f"{spec[:80]!r} names {len(names)} models; name each by itself: {each[:160]}")
 
 
 def _parse_ref(ref: str, settings: Settings | None = None) -> tuple[str, str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
-from ..config.schema import Settings, nearest
+from ..config.schema import Settings
+from ..similar import closest, nearest
 from .installed import KINDS
 
 __all__ = ["suggest_reference"]
@@ -18,13 +17,13 @@ def suggest_reference(ref: str, settings: Settings | None) -> str:
 
     It looks in the settings first, then among the models of the vendors.
     """
-    name = ref.strip().partition("*")[0]
+    name = ref.strip().partition("*")[0].removesuffix(":")
     if settings is not None:
         if name in settings.panels:
             return f"; {name} is a saved panel: use -P {name}"
         known = {one.partition(":")[2]: one for one in (*settings.models, *settings.panel.seats)}
-        if found := get_close_matches(name, known, 1, ALIKE):
-            return f"; did you mean {known[found[0]].partition('*')[0]}?"
+        if found := closest(name, known, ALIKE):
+            return f"; did you mean {known[found].partition('*')[0]}?"
     provider, slash, rest = name.partition("/")
     if slash and rest and KINDS.find(provider) is not None and provider != "openrouter":
         return f"; did you mean {provider}:{rest}?"
@@ -47,5 +46,5 @@ def _of_a_vendor(name: str) -> str | None:
                 by_name.setdefault(model, f"{kind.name}:{model}")
     if name in by_name:
         return by_name[name]
-    found = get_close_matches(name, by_name, 1, ALIKE)
-    return by_name[found[0]] if found else None
+    found = closest(name, by_name, ALIKE)
+    return by_name[found] if found else None

@@ -4,20 +4,18 @@ A curve is learned from the outcomes of one protocol, one panel and one rule of 
 strongest seats first, and those that asked all, are two kinds of outcomes of one protocol: while one kind has
 fewer than `ENOUGH`, the other counts too, with an offset that is learned (partial pooling, Gelman & Hill
 2007). The curve is beta calibration (Kull, Silva Filho & Flach 2017), a logistic curve with three parameters,
-or isotonic regression (Barlow et al. 1972; Zadrozny & Elkan 2002), the non-decreasing curve closest to the
-outcomes. Beta calibration needs fewer outcomes; from `CHOOSE` outcomes on, isotonic regression is used if it
-predicts held-out ones clearly better. With fewer than `ENOUGH` outcomes there is no calibrated confidence.
+which the outcomes of each level of support correct (`levels`). With fewer than `ENOUGH` outcomes there is no
+calibrated confidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
 from typing import Any
 
 from ..core.voting.stopping import STRONGEST_FIRST
-from .curves import LEVEL, Curve, fit_beta, fit_isotonic
+from .curves import LEVEL, Curve, fit_beta
 
 __all__ = [
     "ENOUGH",
@@ -38,8 +36,6 @@ __all__ = [
 
 ENOUGH = 20
 """The fewest outcomes from which a confidence is calibrated."""
-CHOOSE, MARGIN = 200, 0.01
-"""The fewest outcomes that can tell which curve predicts better, and by how much: log-loss of an outcome."""
 FOLDS = 5
 
 
@@ -68,7 +64,7 @@ class Outcome:
 class CalibratedConfidence:
     """A confidence learned from outcomes. low, high: its interval at the level `curves.LEVEL`.
 
-    n, right: the outcomes behind it, and how many of them were right. method: isotonic | beta.
+    n, right: the outcomes behind it, and how many of them were right. method: beta.
     """
 
     confidence: float
@@ -81,8 +77,7 @@ class CalibratedConfidence:
     @property
     def rule(self) -> str:
         """The text for `Decision.confidence_rule`."""
-        name = "beta calibration" if self.method == "beta" else self.method
-        return f"{name} on {self.n} outcomes of this panel"
+        return f"{self.method} calibration on {self.n} outcomes of this panel"
 
     def to_dict(self, measure: str, panel: Sequence[str], rule: str | None) -> dict[str, Any]:
         """Return `detail.calibration`: what the confidence was learned from."""
@@ -166,9 +161,7 @@ def fit(pairs: Sequence[tuple[float, bool]], others: Sequence[tuple[float, bool]
     """
     if len(pairs) + len(others) < ENOUGH:
         return None
-    if len(pairs) < ENOUGH:
-        return fit_beta(pairs, others)
-    return fit_isotonic(pairs) if _isotonic_is_better(pairs) else fit_beta(pairs)
+    return fit_beta(pairs, others if len(pairs) < ENOUGH else ())
 
 
 def cross_fitted(
@@ -184,23 +177,6 @@ def cross_fitted(
         if curve is not None:
             found += [(curve.at(raw)[0], right) for raw, right in pairs[fold::FOLDS]]
     return found
-
-
-def _isotonic_is_better(pairs: Sequence[tuple[float, bool]]) -> bool:
-    """Whether isotonic regression predicts outcomes better, by log-loss, that it has not seen."""
-    if len(pairs) < CHOOSE:
-        return False
-    losses = [0.0, 0.0]
-    for fold in range(FOLDS):
-        train = [pair for n, pair in enumerate(pairs) if n % FOLDS != fold]
-        for place, curve in enumerate((fit_isotonic(train), fit_beta(train))):
-            losses[place] -= sum(_log_likelihood(curve, *pair) for pair in pairs[fold::FOLDS])
-    return losses[0] < losses[1] - MARGIN * len(pairs)
-
-
-def _log_likelihood(curve: Curve, raw: float, right: bool) -> float:
-    confidence, *_ = curve.at(raw)
-    return log(confidence if right else 1 - confidence)
 
 
 def from_dict(stored: Mapping[str, Any]) -> Calibration:

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import exp, fsum, log, sqrt
-from typing import TypeAlias
 
 from .accuracy import AnsweredQuestion, Groups, answer_groups
 from .leads import Case, is_lead, lead
+from .matrices import Matrix, cholesky, solve
 from .ties import settled
 
 __all__ = ["fit", "fit_category", "fit_votes", "labelled_cases"]
@@ -44,8 +44,6 @@ NEGLIGIBLE = 12.0
 """A spread that is less likely than another by this many nats does not count."""
 NOTHING, FULL = 0.6, 1.0
 """A category's difference counts nothing below `NOTHING` standard errors, and in full from `FULL` on."""
-
-Matrix: TypeAlias = list[list[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +201,9 @@ def _posterior(
     """
     mode = _climb(cases, prior, options, start, hessian)
     found = _hessian(cases, mode, options)
-    lower = _cholesky(_with(found, prior))
+    lower = cholesky(_with(found, prior))
     size = len(mode)
-    covariance = [_back(lower, [float(i == j) for j in range(size)]) for i in range(size)]
+    covariance = [solve(lower, [float(i == j) for j in range(size)]) for i in range(size)]
     determinant = 2 * fsum(log(lower[i][i]) for i in range(size))
     value = _value(cases, mode, prior, options)
     evidence = value + (prior.log_determinant() - determinant) / 2
@@ -226,7 +224,7 @@ def _climb(
         gradient = _gradient(cases, weights, prior, options)
         if hessian is None or not keep:
             hessian, keep = _hessian(cases, weights, options), 1
-        step, size = _back(_cholesky(_with(hessian, prior)), gradient), 1.0
+        step, size = solve(cholesky(_with(hessian, prior)), gradient), 1.0
         keep -= 1
         # Far from the maximum, a full step may overshoot.
         while (new := _value(cases, at := _add(weights, step, size), prior, options)) < value:
@@ -297,26 +295,3 @@ def _with(hessian: Matrix, prior: _Prior) -> Matrix:
 
 def _add(weights: Sequence[float], step: Sequence[float], size: float) -> list[float]:
     return [w + size * s for w, s in zip(weights, step, strict=True)]
-
-
-def _cholesky(matrix: Sequence[Sequence[float]]) -> Matrix:
-    """Return the lower triangular factor of a symmetric, positive definite matrix."""
-    size = len(matrix)
-    lower = [[0.0] * size for _ in range(size)]
-    for i in range(size):
-        for j in range(i + 1):
-            left = matrix[i][j] - sum(map(float.__mul__, lower[i][:j], lower[j][:j]))
-            lower[i][j] = left**0.5 if i == j else left / lower[j][j]
-    return lower
-
-
-def _back(lower: Matrix, right: Sequence[float]) -> list[float]:
-    """Solve the system whose matrix has the Cholesky factor `lower`."""
-    size = len(right)
-    half: list[float] = []
-    for i in range(size):
-        half.append((right[i] - sum(map(float.__mul__, lower[i], half))) / lower[i][i])
-    out = [0.0] * size
-    for i in reversed(range(size)):
-        out[i] = (half[i] - sum(lower[k][i] * out[k] for k in range(i + 1, size))) / lower[i][i]
-    return out

@@ -28,7 +28,7 @@ from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material
 from ..core.thinking import EFFORTS, Effort
-from ..errors import UsageError
+from ..errors import NotFound, UsageError
 from ..providers.catalogue import (
     Catalogue,
     DefaultPanel,
@@ -120,9 +120,9 @@ def resolve(
     owner: the owner of the run. batch: its batch, which `budget.batch_usd` caps. conversation: the one that
     the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
-    values = _values(with_saved_panel(request, settings))
+    values = _values(request := with_saved_panel(request, settings))
     check_question(values.question)  # first: who forgot it need not hear about models and keys
-    protocol = protocols.get(values.protocol or settings.run.protocol)
+    protocol = _protocol(values.protocol or settings.run.protocol, settings)
     models, names = split_names(values.models)
     panel = _panel(settings, models)
     seed = values.seed if values.seed is not None else settings.run.seed
@@ -284,6 +284,16 @@ def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:
     """Return a reference for each seat: as requested, as configured, or the default panel."""
     refs = parse_seats(panel or settings.panel.seats, settings)
     return DefaultPanel(refs) if refs else default_panel(settings)
+
+
+def _protocol(name: str, settings: Settings) -> Protocol:
+    """Return the protocol. Raises `NotFound`, which knows that a saved panel is no protocol."""
+    try:
+        return protocols.get(name)
+    except NotFound as exc:
+        if name in settings.panels:
+            raise NotFound(f"no protocol {name!r}; {name} is a saved panel: use -P {name}") from exc
+        raise
 
 
 def _options(

@@ -260,9 +260,10 @@ class Spec:
             accepting = [one.name for one in protocols.loaded() if one.quorum_given is not None]
             raise UsageError(f"{self.protocol} does not accept responses; these do: {', '.join(accepting)}")
         if len(self.seats) < self.quorum:
+            one = self.seats[0].model if self.seats else "provider:model"
             raise UsageError(
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
-                "add models with --model, or seats of one model: --model 'provider:model*3'"
+                f"add models with --model, or seats of one model: --model '{one}*3'"
             )
         if self.judge is not None and not self.protocol_def.judged:
             judged = [one.name for one in protocols.loaded() if one.judged]

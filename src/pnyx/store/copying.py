@@ -5,6 +5,8 @@ So a backup of PostgreSQL can be restored into SQLite, and the other way round.
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
 import shutil
 import sqlite3
@@ -32,10 +34,12 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from ..errors import PnyxError, StoreError, UsageError
+from .backup_values import check_values
 from .engine import Database
 from .prepared import driver_of
 from .records import word_index
 from .schema import key_uses, keys, metadata, rates, runs, shares, writers
+from .store_errors import lacks_space
 
 __all__ = ["backup", "check_backup", "damage", "keys_in", "restore"]
 
@@ -60,7 +64,7 @@ async def backup(database: Database, file: Path) -> Mapping[str, int]:
             part = Path(folder) / file.name
             if await database.read(lambda connection: connection.dialect.name == "sqlite"):
                 part.touch(0o600)
-                rows = await database.read(lambda connection: _copy_pages(driver_of(connection), part))
+                rows = await database.read(lambda connection: _copy_pages(driver_of(connection), part, file))
             else:
                 await (await Database.open(part)).close()
                 with closing(_File(part)) as copy:
@@ -105,16 +109,28 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
             _check_regular(file)
             shutil.copyfile(file, copied)
         except OSError as exc:
+            if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise _no_room(file, folder) from exc
             raise _file_error(exc, f"{file} cannot be read") from exc
         try:
             check_backup(copied)
+            await asyncio.to_thread(_check_values, copied)
             await (await Database.open(copied)).close()
         except StoreError as exc:
+            if lacks_space(copied):
+                raise _no_room(file, folder) from exc
             raise StoreError(str(exc).replace(str(copied), str(file))) from exc
         with closing(_File(copied)) as copy:
             return await database.write(
                 lambda connection: _read_in(copy.engine, connection, database.name, with_keys)
             )
+
+
+def _no_room(file: Path, folder: str) -> StoreError:
+    return StoreError(
+        f"{Path(folder).parent} has no room for a copy of {file}; free some space there, or set TMPDIR to "
+        "another folder"
+    )
 
 
 def _check_regular(file: Path) -> None:
@@ -146,6 +162,15 @@ def check_backup(file: Path) -> None:
         raise StoreError(f"{file} is not a backup of pnyx: it has the {kind} {str(name)[:80]!r}")
     if missing := sorted({"runs", "events"} - tables):
         raise StoreError(f"{file} is not a backup of pnyx: it has no table {missing[0]!r}")
+
+
+def _check_values(file: Path) -> None:
+    """Raise `StoreError` if a value in a backup is not possible; its tables are plain ones."""
+    try:
+        with closing(sqlite3.connect(file)) as connection:
+            check_values(connection)
+    except sqlite3.Error as exc:
+        raise StoreError(f"the backup is damaged: {exc}; restore an earlier backup") from exc
 
 
 _FOREIGN = (
@@ -194,10 +219,18 @@ class _File:
         self.engine.dispose()
 
 
-def _copy_pages(source: sqlite3.Connection, part: Path) -> Mapping[str, int]:
-    """Copy an SQLite database page by page, from one snapshot, by SQLite's online backup."""
+def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[str, int]:
+    """Copy an SQLite database page by page, from one snapshot, by SQLite's online backup.
+
+    file: the name of the copy for messages. Raises `StoreError` if it cannot be written.
+    """
     with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-        source.backup(copy)
+        try:
+            source.backup(copy)
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorname in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+                raise StoreError(f"{file} cannot be written: {exc}; free some space there") from exc
+            raise
         # Everything in one file: a write-ahead log beside it would be left behind.
         copy.execute("PRAGMA journal_mode=DELETE").fetchall()
         # Rows that are read would show it; pages do not.

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy import Connection, delete, insert
 
 from ..config.database_url import parse_database_url
-from ..errors import ConfigError, PnyxError, StoreError
+from ..errors import ConfigError, StoreError
 from .documents.conversion import convert
 from .migrating import State, migrate, read_state
-from .postgresql import PostgreSQL, Work, is_refusal
-from .schema import REVISION
+from .postgresql import PostgreSQL, Work
+from .schema import REVISION, rates
 from .sqlite import SQLite, prepare_file
+from .store_errors import FREE_SPACE, StoreErrors, WorkError, lacks_space
 
 __all__ = ["Database"]
 
@@ -34,6 +33,8 @@ T = TypeVar("T")
 GATHER_TURNS = 4
 CONVERT_S = 2.0
 """Seconds for which the command that migrates a database converts its rows before it does its work."""
+PROBE = "probe"
+"""The name of a row that is written and deleted, to see whether writing works again."""
 
 
 class _Backend(Protocol):
@@ -62,11 +63,15 @@ class Database:
         self._waiting: deque[_Item] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._conversion: asyncio.Task[None] | None = None
+        self._fails = False
+        """Whether the last commit failed."""
 
     @classmethod
-    async def open(cls, url: str | Path) -> Database:
+    async def open(cls, url: str | Path, *, short: bool = False) -> Database:
         """Open the database at a URL or an SQLite path; create or migrate it if necessary.
 
+        short: whether it is closed again within seconds, so that other processes may wait for that. Then it
+        can be read on a full disk too: the index that SQLite keeps beside its log is in memory.
         Raises `StoreError`, with the name of the database, if it is damaged, newer than this pnyx, not a
         pnyx database, or cannot be reached. Nothing is overwritten. Raises `ConfigError` for a bad URL.
         """
@@ -77,19 +82,22 @@ class Database:
         backend: _Backend
         if isinstance(where, Path):
             name = str(where)
-            with _StoreErrors(name):
+            with StoreErrors(name):
                 prepare_file(where)
             backend = SQLite(where)
+            if short and await backend.lacks_index():
+                await backend.close()
+                backend = SQLite(where, alone=True)
         else:
             name = where.name
-            with _StoreErrors(name, Exception):
+            with StoreErrors(name, Exception):
                 backend = PostgreSQL(where)
         database = cls(name, backend)
         try:
-            with _StoreErrors(name, Exception):
+            with StoreErrors(name, Exception):
                 state = await backend.read(read_state)
             if state.revision != REVISION:
-                with _StoreErrors(name):
+                with StoreErrors(name):
                     await backend.write([lambda connection: migrate(connection, name)], repeatable=True)
                 state = await backend.read(read_state)
                 if state.is_converting and await convert(database, CONVERT_S):
@@ -136,15 +144,23 @@ class Database:
 
         If the connection is lost during the commit, the work may be applied twice.
         """
-        with _StoreErrors(self.name):
+        with StoreErrors(self.name):
             result: T
             (result,) = await self._backend.write([work], repeatable=True)
             return result
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        with _StoreErrors(self.name):
+        with StoreErrors(self.name):
             result: T = await self._backend.read(work)
             return result
+
+    async def check(self) -> None:
+        """Raise `StoreError` if the database does not answer, or cannot be written."""
+        await self.read(lambda connection: None)
+        if isinstance(self._backend, SQLite) and lacks_space(Path(self.name)):
+            raise StoreError(f"database {self.name}: its disk is full{FREE_SPACE}", disk_full=True)
+        if self._fails:
+            await self.write(_write_and_undo)
 
     async def _convert(self) -> None:
         """Convert rows of an earlier version while this process does its work."""
@@ -198,11 +214,15 @@ class Database:
 
     async def _commit(self, group: Sequence[_Item]) -> None:
         try:
-            with _StoreErrors(self.name):
+            with StoreErrors(self.name):
                 results = await self._backend.write([item.work for item in group])
         except asyncio.CancelledError:
             _fail(group, StoreError(f"database {self.name}: a write was interrupted"))
             raise
+        except StoreError as exc:
+            self._fails = _is_outage(exc)
+            raise
+        self._fails = False
         for item, result in zip(group, results, strict=True):
             if item.done is not None:
                 item.done(result)
@@ -210,13 +230,9 @@ class Database:
                 item.future.set_result(result)
 
 
-class _WorkError(StoreError):
-    """The database works, but refuses this work because of its data or statements."""
-
-
 def _is_outage(exc: Exception) -> bool:
     """Whether the database itself fails, so that nothing else can be written either."""
-    return isinstance(exc, StoreError) and not isinstance(exc, _WorkError)
+    return isinstance(exc, StoreError) and not isinstance(exc, WorkError)
 
 
 def _fail(group: Sequence[_Item], exc: Exception) -> None:
@@ -229,56 +245,7 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
             item.future.exception()
 
 
-class _StoreErrors:
-    """Turns exceptions of the driver into a `StoreError` with the name of the database and a hint.
-
-    more: further exceptions to turn. While a database is opened, libraries read the parts of its URL (host,
-    certificate, numbers) and may raise anything.
-    """
-
-    def __init__(self, name: str, *more: type[Exception]) -> None:
-        self.name = name
-        self._raised = (*_DATABASE, *more)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
-        if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, self._raised):
-            return
-        cause = exc.orig if isinstance(exc, DBAPIError) else exc
-        # A server that never answers raises a TimeoutError without a message.
-        # SQLite quotes a text that is not UTF-8, which may be anything.
-        reason = str(cause).partition("\n")[0].partition(" with text ")[0] or type(cause).__name__
-        hint = next((hint for pattern, hint in _HINTS if pattern in reason.lower()), "")
-        error = _WorkError if isinstance(exc, _DATA_ERRORS) or is_refusal(exc) else StoreError
-        raise error(f"database {self.name}: {reason}{hint}") from exc
-
-
-_DATABASE = (SQLAlchemyError, sqlite3.Error, OSError)
-_DATA_ERRORS = (DataError, IntegrityError, sqlite3.DataError, sqlite3.IntegrityError)
-_HINTS = (
-    ("could not decode", "; it is damaged: restore a backup into a new database (pnyx restore)"),
-    ("locked", "; another process is using it: wait for it, or stop it"),
-    ("disk is full", "; free some space, then resume the run"),
-    ("disk i/o", "; the disk failed: check it and its free space, then resume the run"),
-    ("no space left", "; free some space, then resume the run"),
-    ("readonly", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
-    ("read-only", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
-    (
-        "permission denied for schema",
-        "; allow its user to create tables (GRANT CREATE ON SCHEMA), or set another database",
-    ),
-    (
-        "permission denied for",
-        "; allow its user to read and write all of pnyx's tables (GRANT), or set another database",
-    ),
-    ("must be owner", "; this pnyx must change the tables: start it once as the user who created them"),
-    ("permission denied", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
-    ("disk image is malformed", "; it is damaged and was not changed: restore a backup, or move it away"),
-    ("not a database", "; it was not changed: set another one with PNYX_DATABASE, or move it away"),
-    ("unable to open", "; check that the folder exists and is writable"),
-    ("no such file", "; check the files that its URL names"),
-    ("connect", "; check that the server runs and that the address is right"),
-    ("timeouterror", "; check that the server runs, that the address is right, and that it allows this host"),
-)
+def _write_and_undo(connection: Connection) -> None:
+    """Write to the disk, which a change without an effect may not."""
+    connection.execute(insert(rates).values(name=PROBE, next_at=0.0))
+    connection.execute(delete(rates).where(rates.c.name == PROBE))

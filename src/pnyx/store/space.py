@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ..errors import StoreError
-from .sqlite import BUSY_S
+from .sqlite import BUSY_S, INCREMENTAL
 
 __all__ = ["give_back"]
 
@@ -18,8 +18,6 @@ STEP_PAGES = 512
 PAUSE_S = 0.005
 LEAST_SHARE = 0.05
 """The least free share of a file for which all of it is rewritten."""
-INCREMENTAL = 2
-"""`auto_vacuum` of files that free pages leave one by one, see `sqlite`."""
 
 
 def give_back(file: Path, *, rewrite: bool) -> int:

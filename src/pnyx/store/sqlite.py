@@ -16,32 +16,40 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, StaticPool, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from .postgresql import Work
 from .prepared import driver_of
 from .writer_thread import WriterThread
 
-__all__ = ["BUSY_S", "SQLite", "prepare_file"]
+__all__ = ["BUSY_S", "INCREMENTAL", "SQLite", "prepare_file"]
 
 BUSY_S = 30.0
 """Seconds that a write waits for another process's transaction."""
+NO_ROOM = ("SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE", "SQLITE_FULL")
+"""Names of the errors of SQLite on a disk without room for its files."""
+INCREMENTAL = 2
+"""`auto_vacuum` of files that give pages back one by one, see `space`."""
 
 
 class SQLite:
-    """The back end for an SQLite file that exists."""
+    """The back end for an SQLite file that exists.
 
-    def __init__(self, file: Path) -> None:
+    alone: use the file in one connection, which others wait for, and without an index beside its log."""
+
+    def __init__(self, file: Path, *, alone: bool = False) -> None:
         read_only = _is_read_only(file)
         self._engine = create_engine(
             _read_only_url(file) if read_only else URL.create("sqlite", database=str(file)),
+            poolclass=StaticPool if alone else None,
             connect_args={"timeout": BUSY_S, "check_same_thread": False},
         )
         if not read_only:
-            event.listen(self._engine, "connect", _configure)
+            event.listen(self._engine, "connect", partial(_configure, alone=alone))
         self._writer = WriterThread("pnyx-write")
-        self._readers = ThreadPoolExecutor(4, "pnyx-read")
+        self._readers = None if alone else ThreadPoolExecutor(4, "pnyx-read")
         self._connection: Connection | None = None
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
@@ -55,6 +63,8 @@ class SQLite:
             return [work(self._connection) for work in works]
 
     async def read(self, work: Work) -> Any:
+        if self._readers is None:
+            return await self._writer.run(partial(self._read, work))
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     def _read(self, work: Work) -> Any:
@@ -62,6 +72,16 @@ class SQLite:
             # One snapshot, which blocks no writer.
             driver_of(connection).execute("BEGIN")
             return work(connection)
+
+    async def lacks_index(self) -> bool:
+        """Whether the index that SQLite keeps beside its log, even to read, has no room on the disk."""
+        try:
+            await self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM sqlite_master"))
+        except OperationalError as exc:
+            return getattr(exc.orig, "sqlite_errorname", "") in NO_ROOM
+        except (SQLAlchemyError, sqlite3.Error, OSError):
+            pass  # the next read says what is wrong
+        return False
 
     async def close(self) -> None:
         def close() -> None:
@@ -71,7 +91,8 @@ class SQLite:
 
         await self._writer.run(close)
         self._writer.close()
-        self._readers.shutdown()
+        if self._readers is not None:
+            self._readers.shutdown()
 
 
 def prepare_file(path: Path) -> None:
@@ -95,12 +116,15 @@ def _read_only_url(path: Path) -> URL:
     )
 
 
-def _configure(connection: Any, _: object) -> None:
+def _configure(connection: Any, _: object, *, alone: bool) -> None:
     # The driver's own transactions start too late for BEGIN IMMEDIATE; `_read` and `_write` start them.
     connection.isolation_level = None
     cursor = connection.cursor()
+    if alone:
+        cursor.execute("PRAGMA locking_mode=EXCLUSIVE")
     # For a new file: it can give the space of deleted runs back step by step, see `space`.
-    cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    if cursor.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+        cursor.execute(f"PRAGMA auto_vacuum={INCREMENTAL}")  # which writes to the file
     # While another process makes the same change, SQLite raises "locked" at once, whatever the timeout.
     for tries in range(100):
         try:

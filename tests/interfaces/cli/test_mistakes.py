@@ -30,17 +30,48 @@ def swapped(name: str, place: int) -> str:
         (["what", "is", "best"], "to ask a question: pnyx ask 'what is best'"),
         (["Why is the sky blue?"], "to ask a question: pnyx ask 'Why is the sky blue?'"),
         (["frobnicate"], "the commands are ask, chat, "),
-        (["config", "shwo"], "Did you mean 'show'?"),
+        (["config", "shwo"], "no command 'shwo'; did you mean: pnyx config show (see pnyx config --help)"),
+        (["models", "pul", "smollm2"], "did you mean: pnyx models pull smollm2 (see pnyx models"),
+        (["panel", "frobnicate"], "the commands are list, show, suggest (see pnyx panel"),
         (["ask", "what is", "best of all"], "quote it as one argument, such as 'what is best of all'"),
-        (["ask", "Why?", "-p", "votng"], "no protocol 'votng'; did you mean voting?"),
+        (["ask", "Why?", "-p", "votng"], "no protocol 'votng'; did you mean voting? Installed: aggregate"),
+        (["ask", "Why?", "-p", "fast"], "no protocol 'fast'; fast is a saved panel: use -P fast"),
+        (["ask", "Why?", "-P", "voting"], "there are: fast; voting is a protocol: use -p voting"),
+        (["ask", "Why?", "--option", "round=3"], "has no option 'round'; did you mean rounds? It has: "),
         (["ask", "Why?", "--bugdet", "1"], "no option --bugdet; did you mean --budget? (see pnyx ask"),
         (["ask", "Why?", "--modl", "x"], "no option --modl; did you mean --model?"),
+        (["ask", "Why?", "-json"], "no option -json; did you mean --json? (see pnyx ask"),
+        (["ask", "Why?", "-rounds=3"], "no option -rounds; did you mean --rounds?"),
+        (["ask", "Why?", "--timeout", "5"], "no option --timeout; did you mean --deadline?"),
+        (["ask", "Why?", "--system", "x"], "no option --system; did you mean --instructions?"),
+        (["ask", "Why?", "--no-tool"], "no option --no-tool; did you mean --no-tools?"),
+        (["runs", "--since", "2026-01-01"], "no option --since (see pnyx runs"),
+        (["ask", "Why?", "--file"], "--file needs a value: --file PATH (see pnyx ask"),
+        (["ask", "Why?", "--budget", "$0.5"], "'$0.5' is not a number above zero; write 0.5 (see"),
+        (["ask", "Why?", "--budget", "0,50"], "'0,50' is not a number above zero; write 0.50 (see"),
+        (["ask", "Why?", "--deadline", "5m"], "'5m' is not a number above zero; write 300 (see"),
+        (["ask", "Why?", "--budget", "5m"], "'5m' is not a number above zero (see"),
+        (
+            ["ask", "Why?", "--effort", "hgih"],
+            "'hgih' is not one of 'none', 'low', 'medium', 'high'; did you",
+        ),
+        (["show"], "ID is missing; `pnyx runs` lists runs (see pnyx show"),
+        (["feedback", "abc"], "--result, one of success, partial, failure, is missing (see pnyx feedback"),
+        (["show", "abc", "def"], "too many arguments: def (see pnyx show"),
+        (["recall", "two", "words"], "too many arguments: words; quote a text of several words (see"),
         (["ask", "Why?", "-m", "gpt-4o"], "not 'gpt-4o'; did you mean openai:gpt-4o?"),
         (["ask", "Why?", "-m", "gpt-4o*3"], "did you mean openai:gpt-4o?"),
         (["ask", "Why?", "-m", "openai/gpt-4o"], "did you mean openai:gpt-4o?"),
         (["ask", "Why?", "-m", "claude-opus-5-5"], "did you mean anthropic:claude-opus-5-5?"),
         (["ask", "Why?", "-m", "gemini-4-argn"], "did you mean google:gemini-4-argon?"),
         (["ask", "Why?", "-m", "alpah"], "did you mean lab:alpha?"),
+        (["ask", "Why?", "-m", "lab:"], "name a model of it, such as lab:MODEL"),
+        (
+            ["ask", "Why?", "-m", "lab:alpha,lab:beta"],
+            "names 2 models; name each by itself: -m lab:alpha -m lab:",
+        ),
+        (["ask", "Why?", "-m", "gpt-4o, o3"], "names 2 models; name each by itself: -m gpt-4o -m o3"),
+        (["ask", "Why?", "-p", "consensus", "-m", "lab:alpha"], "seats of one model: --model 'lab:alpha*3'"),
         (["ask", "Why?", "-m", "lab"], "name a model of it, such as lab:MODEL"),
         (["ask", "Why?", "-m", "fast"], "fast is a saved panel: use -P fast"),
         (["ask", "Why?", "-m", "llama3"], "such as openai:MODEL or ollama:llama3"),
@@ -94,6 +125,31 @@ def test_an_unquoted_question_is_asked(lab: ScriptedHost) -> None:
     assert pnyx("ask", "-p", "single", "what", "is", "best", "--json").json["question"] == "what is best"
 
 
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        (["help"], "Usage: pnyx [OPTIONS]"),
+        (["help", "runs"], "Usage: pnyx runs"),
+        (["version"], "pnyx "),
+        (["-V"], "pnyx "),
+    ],
+)
+def test_help_and_version_are_understood_as_other_programs_have_them(typed: list[str], first: str) -> None:
+    done = pnyx(*typed)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(first)
+
+
+def test_a_new_database_that_the_settings_name_is_said(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.on("*", text="It is so.\nFinal answer: 42")
+    monkeypatch.setenv("PNYX_DATABASE", str(tmp_path / "rnus.db"))
+    said = f"database {tmp_path / 'rnus.db'} (named by $PNYX_DATABASE) is new\n"
+    assert said in pnyx("ask", "-p", "single", "Why?").err
+    assert said not in pnyx("ask", "-p", "single", "Why?").err
+
+
 READING = [
     *(["runs"], ["recall", "x"], ["status", "x"], ["show", "x"], ["export", "x", "--format", "md"]),
     *(
@@ -106,6 +162,7 @@ READING = [
         ["backup", "copy"],
     ),
     ["feedback", "x", "--result", "success"],
+    ["chat", "--resume", "x"],
 ]
 
 
@@ -124,7 +181,7 @@ def test_a_mistyped_database_is_named_and_not_created(
     assert sorted(path.name for path in tmp_path.glob("*.db*")) == ["runs.db"]
 
 
-WRITING = ("resume", "cancel", "backup")
+WRITING = ("resume", "cancel", "backup", "chat")
 """Commands that open the database for writing, and make it."""
 UNCHANGING = [args for args in (*READING, ["doctor"], ["keys", "list"]) if args[0] not in WRITING]
 
@@ -159,6 +216,7 @@ def test_a_host_that_is_down_is_explained_once_with_its_address_and_the_doctor(
         (404, "The model `alpha` does not exist", "HTTP 404: The model `alpha` does not exist"),
         (404, "Not Found", "check base_url"),
         (401, "Incorrect API key", "HTTP 401: Incorrect API key"),
+        (401, "Wrong key", "and its key comes from $LAB_KEY"),
     ],
 )
 def test_what_a_host_refuses_leads_to_the_doctor(
@@ -191,3 +249,13 @@ def test_the_cost_is_said_before_the_run_and_learned_from_runs(lab: ScriptedHost
     plan = pnyx("ask", "-p", "voting", "Why?", "--dry-run", "--json").json
     assert plan["expected_usd"] == pytest.approx(cost, rel=0.01)
     assert before["expected_usd"] < before["at_most"]["cost_usd"]
+
+
+def test_a_host_that_wants_a_key_and_gets_none_says_which_setting_names_it(
+    lab: ScriptedHost, tmp_path: Path
+) -> None:
+    settings = tmp_path / "lab.toml"
+    settings.write_text(settings.read_text().replace('api_key_env = "LAB_KEY"\n', ""))
+    lab.on("*", status=401, message="No key")
+    said = pnyx("ask", "-p", "voting", "Why?").err
+    assert "and gets no key: api_key_env of [providers.lab] names the variable of one" in said

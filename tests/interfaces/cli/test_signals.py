@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import re
@@ -14,9 +15,11 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from pnyx.interfaces import cli
 from tests.faults.trial import received, soon
 from tests.interfaces.shell import interpreter, pnyx, screen, spawn
 from tests.support.forked import Process
@@ -97,6 +100,32 @@ def test_a_signal_after_the_answer_leaves_the_exit_code(lab: ScriptedHost) -> No
         assert process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
+
+
+def test_a_second_ctrl_c_while_the_first_is_reported_prints_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cli, "_run", interrupted)
+    monkeypatch.setattr(cli, "_report", interrupted)
+    assert pnyx("runs").code == 130
+
+
+def interrupted(*_: object) -> int:
+    signal.raise_signal(signal.SIGINT)
+    raise AssertionError("Python raises KeyboardInterrupt before this")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_very_end_leaves_the_exit_code(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gc, "freeze", lambda: signal.raise_signal(number))
+    monkeypatch.setattr(os, "_exit", end)
+    assert pnyx("show", "nothing").code == 64 + 2
+
+
+def end(code: int) -> NoReturn:
+    raise SystemExit(64 + code)
 
 
 def test_under_nohup_a_closed_terminal_stops_nothing(lab: ScriptedHost) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -86,6 +87,30 @@ def test_a_file_is_copied_before_it_changes_and_stays_a_link_with_its_mode(
     assert pnyx("integrate", "cursor", "--write").code == 0
     assert (real.parent / "mcp.json.bak").read_text() == old
     assert (real.parent / "mcp.json.bak2").exists()
+
+
+def test_a_pipe_or_a_device_is_not_read(home: Path) -> None:
+    (home / ".cursor").mkdir()
+    os.mkfifo(home / ".cursor" / "mcp.json")
+    done = pnyx("integrate", "cursor", "--write")
+    assert (done.code, done.out) == (2, "")
+    assert "mcp.json is no regular file; nothing was changed" in done.err
+    assert "broken file" in pnyx("integrate").out
+
+
+def test_half_a_copy_is_not_left_on_a_full_disk(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / ".cursor").mkdir()
+    file = home / ".cursor" / "mcp.json"
+    file.write_text("{}")
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    done = pnyx("integrate", "cursor", "--write")
+    assert (done.code, done.out) == (2, "")
+    assert "mcp.json cannot be written: No space left on device" in done.err
+    assert (file.read_text(), os.listdir(file.parent)) == ("{}", ["mcp.json"])
+
+
+def refuse(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,21 @@ from typing import NamedTuple
 
 from .fences import closes_fence, opening_fence
 from .reasoning_tags import (
-    BARE_CHANNELS,
+    BARE,
+    BARE_ENDS,
     BOXES,
     END_TOKENS,
     LONGEST,
     STARTS,
+    TURN_STARTS,
     WRAPPERS,
     Tag,
     is_unfinished,
+    may_be_bare,
     may_have_tags,
+    plain_thought,
     tag_at,
     tags,
-    without_end_tokens,
 )
 
 __all__ = ["ReasoningSplitter", "Split", "split"]
@@ -46,9 +49,7 @@ def split(text: str) -> Split:
     A reply without tags is its own answer, unchanged. If an opening tag never closes, only what stands before
     it is an answer.
     """
-    if bare := BARE_CHANNELS.fullmatch(text):
-        return Split(bare["reasoning"].strip(), bare["answer"].strip(), bare.start("answer"))
-    if not may_have_tags(text):
+    if not may_have_tags(text) and not may_be_bare(text):
         return Split("", text)
     splitter = ReasoningSplitter()
     splitter.end(text)
@@ -73,7 +74,7 @@ class ReasoningSplitter:
         self._block_name = ""
         self._end_tokens: list[str] = []
         self._wrapper = ""
-        self._has_tags = False
+        self._has_tags, self._is_first = False, True
         self._unpaired: set[str] = set()
         self._line = _Line()
 
@@ -88,17 +89,23 @@ class ReasoningSplitter:
         answer = "".join(self._answer)
         if self._end_tokens or self._wrapper:
             answer = answer.rstrip()
-        reasoning = filter(None, map(without_end_tokens, (*self._reasoning, "".join(self._block))))
+        reasoning = filter(None, map(plain_thought, (*self._reasoning, "".join(self._block))))
         return Split("\n\n".join(reasoning), answer.lstrip() if self._has_tags else answer, self._start)
 
     def add(self, piece: str) -> str:
         """Add a piece and return new text of the answer."""
         self._text += piece
+        if self._is_first and may_be_bare(self._text):
+            new = self._text[-len(piece) - LONGEST :]
+            if not any(end in new for end in BARE_ENDS) or not self._take_bare_thoughts():
+                return ""
         return self._advance(is_end=False)
 
     def end(self, piece: str = "") -> str:
         """Add the last piece and return the rest of the answer."""
         self._text += piece
+        if self._is_first:
+            self._take_bare_thoughts()
         text = self._advance(is_end=True)
         if self._previous_answer and not "".join(self._answer).strip():
             # Nothing follows the last closing tag, so it is one too many.
@@ -107,7 +114,18 @@ class ReasoningSplitter:
             self._reasoning.pop()
         return text
 
+    def _take_bare_thoughts(self) -> bool:
+        """Take thoughts that stand between words and not between tags, if the text so far has their end."""
+        for form in BARE:
+            if found := form.fullmatch(self._text):
+                self._reasoning.append(found["reasoning"])
+                self._place = self._start = found.start("answer")
+                self._has_tags = True
+                return True
+        return False
+
     def _advance(self, is_end: bool) -> str:
+        self._is_first = False
         out: list[str] = []
         progress = True
         while self._place < len(self._text) and progress:
@@ -165,7 +183,7 @@ class ReasoningSplitter:
             return False
         if tag := tag_at(text, place):
             return self._read_tag(tag, is_end, out)
-        if (box := self._box(text, place)) and not self._line.is_code:
+        if (box := self._turn_start(text, place) or self._box(text, place)) and not self._line.is_code:
             self._take(place + len(box))
             return True
         if tokens := END_TOKENS.match(text, place):
@@ -174,6 +192,14 @@ class ReasoningSplitter:
             return True
         self._write(self._take(place + 1), out)
         return True
+
+    def _turn_start(self, text: str, place: int) -> str:
+        """The token at `place` that begins the turn, if nothing of an answer stands before it."""
+        if any(part.strip() for part in self._answer):
+            return ""
+        token = next((one for one in TURN_STARTS if text.startswith(one, place)), "")
+        self._has_tags = self._has_tags or bool(token)
+        return token
 
     def _box(self, text: str, place: int) -> str:
         """The token or tag around the answer that stands at `place`; "" if there is none."""
@@ -197,6 +223,8 @@ class ReasoningSplitter:
             self._unpaired.add(tag.name)
         elif not is_end and len(after) < LONGEST and not after.strip() and "\n" not in after:
             return False
+        elif tag.name == "details":
+            pass  # of any other box
         elif tag.name in self._unpaired:
             self._unpaired.discard(tag.name)
         elif self._line.may_close(tag, after):

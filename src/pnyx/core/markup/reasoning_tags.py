@@ -9,21 +9,28 @@ from dataclasses import dataclass
 from ..caching.regex import regex
 
 __all__ = [
-    "BARE_CHANNELS",
+    "BARE",
+    "BARE_ENDS",
     "BOXES",
     "END_TOKENS",
     "LONGEST",
     "STARTS",
+    "TURN_STARTS",
     "WRAPPERS",
     "Tag",
     "is_unfinished",
+    "may_be_bare",
     "may_have_tags",
+    "plain_thought",
     "tag_at",
     "tags",
-    "without_end_tokens",
 ]
 
-_NAME = r"(?:[a-z]{1,12}:|longcat_|ant_?)?(?:think|thinking|thoughts?|reasoning|scratchpad)(?::[a-z]{1,16})?"
+_NAME = (
+    r"(?:[a-z]{1,12}:|longcat_|ant_?|inner_|internal_)?"
+    r"(?:think|thinking|thoughts?|reasoning|scratchpad|monologue|chain_of_thought|cot)"
+    r"(?:_(?:process|steps|fast(?:er)?|slow))?(?::[a-z]{1,16})?"
+)
 """Names of tags as in XML; some models add a name space, as in `seed:think`."""
 _ATTRIBUTES = r"\s[^<>\n]{0,80}"
 
@@ -35,6 +42,7 @@ _PAIRS = {
     "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
     "<|START_THINKING|>": "<|END_THINKING|>",  # Command A
     "<|begin_of_thought|>": "<|end_of_thought|>",  # OpenThinker
+    "<|think|>": "<|begin|>assistant<|content|>",  # Solar
 }
 """Other opening tags -> their closing tags."""
 
@@ -42,9 +50,13 @@ _PAIRS = {
 _MESSAGE_STARTS = r"(?:<\|end\|>\s{0,4})?(?:<\|start\|>assistant)?<\|channel\|>"
 _MESSAGE_TEXT = r"[^<>\n]{0,80}(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>"
 
+# Open WebUI and what it is connected to show thoughts in a box that can be opened.
+_DETAILS = r"(?P<opens_details><details\s[^<>\n]{0,80}type=[\"']?reasoning\b[^<>\n]{0,80}>)"
+
 _TAG = regex(
     rf"(?P<opens_message>{_MESSAGE_STARTS}(?:analysis|commentary){_MESSAGE_TEXT})"
     rf"|(?P<closes_message>{_MESSAGE_STARTS}final{_MESSAGE_TEXT})"
+    rf"|(?i:{_DETAILS}|(?P<closes_details></details\s?>))"
     rf"|(?i:<(?P<opens>{_NAME})(?:{_ATTRIBUTES})?>|</(?P<closes>{_NAME})\s?>)"
     rf"|(?P<opens_other>{'|'.join(map(re.escape, _PAIRS))})"
     rf"|(?P<closes_other>{'|'.join(map(re.escape, _PAIRS.values()))})"
@@ -64,8 +76,9 @@ _END_TOKENS = (
         "<|call|>",
         "[e~[",
     ),
+    *("<|EOT|>", "<|im_assistant|>", "<|assistant|>", "<|fim_pad|>", "<_end>", "<extra_id_1>"),
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
-    *("<｜end▁of▁sentence｜>", "<｜User｜>"),
+    *("<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
 )
 """Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>` count too."""
 END_TOKENS = regex(
@@ -73,15 +86,28 @@ END_TOKENS = regex(
 )
 """A sequence of end-of-turn tokens."""
 
-BOXES = ("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>")
-"""Tokens around the final answer of GLM's models that see, and of Command A: part of no text."""
+BOXES = ("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>", "<|begin_of_solution|>")
+"""Tokens around the final answer of GLM's models that see, of Command A and OpenThinker: part of no text."""
+TURN_STARTS = (
+    *("<|im_start|>assistant", "<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model"),
+    *("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<｜Assistant｜>", "<|assistant|>", "<|im_assistant|>"),
+    *("<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<bos>", "<s> ", "[/INST]", "[|assistant|]"),
+    "<|start|>assistant<|message|>",
+)
+"""Tokens by which chat templates begin the turn of the model, which a server may leave before its text."""
 WRAPPERS = {"<answer>": "</answer>", "<response>": "</response>"}
 """Tags in which models that were trained to think put their answer, behind their thoughts."""
 
-BARE_CHANNELS = regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)")
-"""A reply of gpt-oss whose server has taken out the special tokens, and left the names of the channels."""
+BARE = (
+    regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
+    regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
+)
+"""Replies whose thoughts stand between words: of gpt-oss whose server has taken out the special tokens, and
+left the names of the channels; of Granite."""
+_BARE_STARTS = ("analysis", "Here is my thought process:")
+BARE_ENDS = ("assistantfinal", "Here is my response:")
 
-_LITERALS = (*_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES, *WRAPPERS, *WRAPPERS.values())
+_LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES, *WRAPPERS, *WRAPPERS.values())
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
@@ -89,6 +115,7 @@ LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}|{_NAME}{_ATTRIBUTES}))"
+    r"|(?i:<details\s[^<>\n]{0,170})"
     r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[a-z_]{0,44}\|?)?)?"
 )
 
@@ -123,6 +150,8 @@ def _tag(found: re.Match[str]) -> Tag:
     match kind.partition("_")[2]:
         case "message":
             name = "channel"
+        case "details":
+            name = "details"
         case "other":
             name = _PAIRS.get(found[0], found[0])
         case _:
@@ -141,6 +170,30 @@ def is_unfinished(text: str) -> bool:
     if any(len(text) < len(literal) and literal.startswith(text) for literal in _LITERALS):
         return True
     return _UNFINISHED.fullmatch(text) is not None
+
+
+def may_be_bare(text: str) -> bool:
+    """Whether a reply that starts so may have its thoughts between words, as in `BARE`, once it is longer."""
+    start = text.lstrip()[:_LONGEST_START]
+    return any(one.startswith(start) or start.startswith(one) for one in _BARE_STARTS) and (
+        not start.startswith("analysis") or start[8:9] in ("", *_AFTER_ANALYSIS)
+    )
+
+
+_LONGEST_START = max(map(len, _BARE_STARTS)) + 1
+_AFTER_ANALYSIS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*\"'("
+_SUMMARY = regex(r"(?s)\s*<summary>.{0,200}?</summary>")
+
+
+def plain_thought(text: str) -> str:
+    """A block of reasoning without the tokens, the title and the marks of a quotation around it."""
+    text = without_end_tokens(text)
+    if title := _SUMMARY.match(text):
+        text = text[title.end() :].strip()
+    lines = text.split("\n")
+    if lines[0].startswith(">") and all(line.startswith(">") or not line.strip() for line in lines):
+        text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
+    return text.strip()
 
 
 def without_end_tokens(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Whether a reply opens with praise, only refuses, or is blank.
+"""Whether a reply opens with praise, has nothing else, only refuses, or is blank.
 
 These are the rules for English; `other_languages.py` has coarser ones for other languages, and where the
 language is not in its table, nothing is detected.
@@ -17,6 +17,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 from ..caching.regex import regex
 from ..prose.language import language_of
+from ..prose.substance import is_substantive
 from . import other_languages
 from .hedges import HEDGED, NEGATED, PERFORMED, REVERSED, UNDENIED
 from .objection import APPROVES, CONCESSION, DENIED, EMPTY, NOT_ONLY, OBJECTS, PARTIAL, TURN
@@ -24,7 +25,7 @@ from .plain import INVISIBLE, plain
 from .praise import ASSENT, CONCEDED, PRAISE
 from .refusal import DECLINES, PADDING, POLICY, SUBSTANCE
 
-__all__ = ["find_praise", "has_objection", "is_blank", "is_refusal", "opening"]
+__all__ = ["find_praise", "has_objection", "is_blank", "is_only_praise", "is_refusal", "opening"]
 
 _OPENING = 200
 _CONTEXT = 200
@@ -146,6 +147,30 @@ def has_objection(text: str) -> bool:
     sentences = [sentence for sentence in sentences if not _empty(sentence.rstrip(".!? "))]
     writer_agrees = any(_agrees(_blank_quotations(sentence)) for sentence in sentences)
     return any(_objects(*clause, writer_agrees) for sentence in sentences for clause in _clauses(sentence))
+
+
+def is_only_praise(text: str) -> bool:
+    """Whether `text` praises or agrees, and names nothing besides: it answers no question.
+
+    In other languages than English, whether it opens with praise and contains nothing else that is known.
+    """
+    if find_praise(text) is None:
+        return False
+    if other_languages.is_other(plain(text)):
+        return not other_languages.has_objection(plain(text))
+    clauses = [
+        clause
+        for found in _SENTENCE.finditer(plain(text).translate(_LOWER))
+        for whole, _ in _clauses(found[0].strip(" ([-@'"))
+        for clause in whole.split(",")
+    ]
+    return not any(_names(clause.strip()) for clause in clauses)
+
+
+def _names(clause: str) -> bool:
+    """Whether a clause names something besides the praise or agreement in it."""
+    praise = _praise(clause, len(clause), True) if len(clause) <= _OPENING + _CONTEXT else None
+    return is_substantive(clause[: praise.start()] + clause[praise.end() :] if praise else clause)
 
 
 def _agrees(sentence: str) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
-import shlex
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -110,7 +111,10 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise click.UsageError(_no_command(args, self.list_commands(ctx)), ctx)
+            # For errors only.
+            from .mistakes import no_command
+
+            raise click.UsageError(no_command(args, self.list_commands(ctx)), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -131,14 +135,6 @@ class _Commands(click.Group):
         return found or click.Command.shell_complete(self, ctx, incomplete)
 
 
-_PLAIN = {
-    f"a valid {kind}{suffix}": plain
-    for kind, plain in {"integer": "a whole number", "float": "a number"}.items()
-    for suffix in (" range", "")
-}
-"""click's words for numbers -> plain ones."""
-
-
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="pnyx %(version)s")
 def cli() -> None:
@@ -151,32 +147,25 @@ def cli() -> None:
     """
 
 
-def _no_command(args: Sequence[str], known: Sequence[str]) -> str:
-    """What to type instead of an unknown command: a similar one, or the question that it seems to be."""
-    # For errors only.
-    from difflib import get_close_matches
-
-    words = [word for word in args if not word.startswith("-")]
-    if like := get_close_matches(args[0], known, 1, 0.8 if len(words) > 2 else 0.6):
-        return f"no command {args[0]!r}; did you mean: pnyx {shlex.join([like[0], *args[1:]])}"
-    if len(words) > 1 or " " in args[0] or args[0].endswith("?"):
-        return f"no command {args[0][:80]!r}; to ask a question: pnyx ask {shlex.quote(' '.join(words))}"
-    return f"no command {args[0]!r}; the commands are {', '.join(known)}"
-
-
-def _no_option(exc: click.NoSuchOption) -> str:
-    like = exc.possibilities
-    # For errors only. click lists similar options by the alphabet.
-    from difflib import get_close_matches
-
-    best = get_close_matches(exc.option_name, like or (), 1)
-    return f"no option {exc.option_name}" + (f"; did you mean {best[0]}?" if best else "")
-
-
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command in `args` (default: `sys.argv`) and end the process with its exit code."""
-    arguments = list(sys.argv[1:] if args is None else args)
+    arguments = _as_options(list(sys.argv[1:] if args is None else args))
     _delay_garbage_collection()
+    code = INTERRUPTED
+    with suppress(KeyboardInterrupt):  # a second one, while the first is reported
+        code = _exit_code(arguments)
+    with suppress(KeyboardInterrupt):
+        _end_on_signals(code)
+    _end_on_signals(code)
+    # The process ends here: a last collection would only take time.
+    gc.freeze()
+    atexit.unregister(_ignore_signals)
+    atexit.register(_ignore_signals)
+    sys.exit(code)
+
+
+def _exit_code(arguments: list[str]) -> int:
+    """Run a command, report its error, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal cannot encode is escaped instead of failing the command.
         if hasattr(stream, "reconfigure"):
@@ -190,11 +179,10 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         code = exc.exit_code
         _output().err.line(exc.format_message())
     except click.UsageError as exc:
-        path = exc.ctx.command_path if exc.ctx is not None else "pnyx"
-        message = _no_option(exc) if isinstance(exc, click.NoSuchOption) else exc.format_message()
-        for term, plain in _PLAIN.items():
-            message = message.replace(term, plain)
-        code = _report(f"{message.removesuffix('.')} (see {path} --help)", exc.exit_code)
+        # For errors only.
+        from .mistakes import explain_usage
+
+        code = _report(explain_usage(exc, cli, arguments), exc.exit_code)
     except click.ClickException as exc:
         code = _report(exc.format_message(), exc.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -203,19 +191,28 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         code = 0
     except Exception as exc:
         if isinstance(exc, ImportError) and (extra := explain(exc)):
-            sys.exit(_report(str(extra), extra.exit_code))
+            return _report(str(extra), extra.exit_code)
         if {"-v", "--verbose"} & set(arguments):
             sys.excepthook(type(exc), exc, exc.__traceback__)
         code = _report(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows the traceback)", 1)
-    # The process ends here: a last collection would only take time.
-    gc.freeze()
-    # A signal that comes now would only change the exit code.
-    atexit.unregister(_ignore_signals)
-    atexit.register(_ignore_signals)
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
+
+
+def _end_on_signals(code: int) -> None:
+    """Let a signal that comes now end the process at once, with the exit code that it would have had."""
+    for number in stop_signals():
+        signal.signal(number, lambda *_: os._exit(code))
+
+
+def _as_options(args: list[str]) -> list[str]:
+    """`help` and `version` as other programs have them: commands that are options here."""
+    if args[:1] == ["help"]:
+        return [*args[1:], "--help"]
+    return ["--version"] if args in (["version"], ["-V"]) else args
 
 
 def _ignore_signals() -> None:
+    # A signal that comes now would only change the exit code.
     for number in stop_signals():
         signal.signal(number, signal.SIG_IGN)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,23 @@ class _Amount(click.ParamType[float]):
         except ValueError:
             number = math.nan
         if not (math.isfinite(number) and number > 0):
-            self.fail(f"{value!r} is not a number above zero", param, ctx)
+            self.fail(f"{value!r} is not a number above zero{_plain_number(str(value), param)}", param, ctx)
         if number > MOST:
             self.fail(f"{value!r} is more than {MOST:,.0f}", param, ctx)
         return number
+
+
+def _plain_number(typed: str, param: click.Parameter | None) -> str:
+    """Return "; write …" for an amount with a currency, a decimal comma or a unit of time, else nothing."""
+    text = re.sub(r"\s|[$€£]|usd|eur", "", typed.lower())
+    text = re.sub(r"(?<=\d),(?=\d{1,2}$)", ".", text)
+    found = re.fullmatch(r"(\d*\.?\d+)(s|sec|m|min|h|d)?", text)
+    if found is None or not float(found[1]):
+        return ""
+    if found[2] is None:
+        return f"; write {found[1]}"
+    seconds = param is not None and getattr(param, "metavar", None) == "SECONDS"
+    return f"; write {float(found[1]) * UNITS[found[2][0]]:.12g}" if seconds else ""
 
 
 class _Pair(click.ParamType[tuple[str, str]]):

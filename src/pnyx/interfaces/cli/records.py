@@ -13,8 +13,9 @@ from ...config.load import database_url
 from ...config.schema import Settings, StorageSettings
 from ...errors import ConfigError
 from ..run_records import RunRecords
+from .terminal.output import Output
 
-__all__ = ["missing_database", "require_database", "with_records"]
+__all__ = ["missing_database", "note_new_database", "require_database", "with_records"]
 
 T = TypeVar("T")
 
@@ -41,6 +42,13 @@ def require_database(settings: Settings) -> None:
             f"there is no database {missing} (named by {origin}){there}. Check the name; "
             "`pnyx ask` creates the database"
         )
+
+
+def note_new_database(settings: Settings, output: Output) -> None:
+    """Say that a database is about to be created where the settings name one: its name may be mistyped."""
+    missing, origin = missing_database(settings), settings.origin("storage", "url")
+    if missing is not None and origin != "default":
+        output.note(f"database {missing} (named by {origin}) is new", "dim")
 
 
 def with_records(

@@ -122,13 +122,17 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
 async def health(request: Request) -> Response:
     """Whether the server accepts runs. Needs no key."""
     service = service_of(request)
-    status = "draining" if service.draining else "ok"
+    status, reason = ("draining", "it is stopping") if service.draining else ("ok", None)
     try:
         async with asyncio.timeout(HEALTH_S):
             await service.check()
-    except (StoreError, TimeoutError):
+    except StoreError as exc:
+        # Nobody needs a key for this, so where the database is stays in the log.
+        reason = "the disk of the database is full" if exc.disk_full else "the database fails"
         status = "unavailable"
-    body = {"status": status, "version": __version__, "runs": service.active}
+    except TimeoutError:
+        status, reason = "unavailable", "the database does not answer"
+    body = {"status": status, "version": __version__, "runs": service.active, "reason": reason}
     return Exact(body, 200 if status == "ok" else 503)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import sys
 from typing import Any
@@ -62,7 +63,9 @@ def listen(settings: Settings) -> contextlib.closing[socket.socket]:
         listener.listen(BACKLOG)
     except (OSError, UnicodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
-        raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}") from exc
+        taken = isinstance(exc, OSError) and exc.errno == errno.EADDRINUSE
+        hint = "; stop what listens there, or choose another with --port" if taken else ""
+        raise UsageError(f"cannot listen on {host[:80]} port {port}: {why}{hint}") from exc
     return contextlib.closing(listener)
 
 

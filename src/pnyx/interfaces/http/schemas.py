@@ -311,11 +311,15 @@ class Exported(BaseModel):
 
 
 class Health(BaseModel):
-    """status: ok, draining (stopping), or unavailable (no database). runs: under way on this server."""
+    """status: ok, draining (stopping), or unavailable (the database cannot be read or written).
+
+    runs: under way on this server. reason: why it is not ok, else null.
+    """
 
     status: Literal["ok", "draining", "unavailable"]
     version: str
     runs: int
+    reason: str | None = None
 
 
 class ModelRow(BaseModel):

@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ...config.schema import nearest
 from ...errors import NotFound, UsageError
+from ...similar import nearest
 
 __all__ = ["SERVER", "Assistant", "CommandFile", "Surroundings", "assistant", "assistants", "skill"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -69,7 +70,11 @@ def has_entry(assistant: Assistant, text: str) -> bool:
 def read(path: Path) -> str | None:
     """Return the text of a file, or None if there is none. Raises `UsageError`."""
     try:
-        if path.stat().st_size > MOST_BYTES:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            # A pipe or a device may never end.
+            raise UsageError(f"{path} is no regular file; nothing was changed")
+        if status.st_size > MOST_BYTES:
             raise UsageError(f"{path} is longer than {MOST_BYTES >> 20} MiB; nothing was changed")
         return path.read_bytes().decode("utf-8-sig" if path.suffix == ".toml" else "utf-8")
     except FileNotFoundError:
@@ -105,7 +110,11 @@ def _back_up(path: Path) -> Path | None:
             return copy
         number += 1
     copy.touch(mode=path.stat().st_mode & 0o777, exist_ok=False)
-    copy.write_bytes(old)
+    try:
+        copy.write_bytes(old)
+    except OSError:
+        copy.unlink()  # half a copy would be taken for a whole one
+        raise
     return copy
 
 

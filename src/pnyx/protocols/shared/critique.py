@@ -9,7 +9,7 @@ from typing import Any
 from ...core.answers.replies.extract import final_answer, same
 from ...core.prose.substance import is_rubbish, is_substantive, names_something
 from ...core.steps import Dissent, Reply
-from ...core.sycophancy.detect import find_praise, has_objection
+from ...core.sycophancy.detect import find_praise, has_objection, is_only_praise
 from .evidence import OPEN, POOLED, Statement, agreed, stated, support_of
 
 __all__ = ["CAPS", "Critique", "agreed_on", "decision_fields"]
@@ -94,6 +94,8 @@ def _support(
     every = [(reply, turn) for turn, some in enumerate(replies) for reply in some]
     agreeing = [one.reply for one in critiques if one.agrees_on(short)]
     is_empty = not agreeing and not any(one.is_substantive for one in critiques)
+    if short is None and is_only_praise(replies[-1][0].text):
+        return {}
     if is_empty or len({reply.seat for reply, _ in every}) < 2:
         return {}
     if short is None:
@@ -115,7 +117,12 @@ def _support(
 
 
 def agreed_on(answer: Reply, critiques: Sequence[Critique]) -> dict[str, int]:
-    """Return `detail.agreed`: the author of the answer, and the other seats that hold it after the round."""
+    """Return `detail.agreed`: the author of the answer, and the other seats that hold it after the round.
+
+    Nobody holds an answer that only praises: it answers nothing.
+    """
     short = None if answer.truncated else final_answer(answer.text, critiques[0].question)
+    is_answer = short is not None or not is_only_praise(answer.text)
     others = [one for one in critiques if one.reply.seat != answer.seat]
-    return agreed([(answer.seat, True), *((one.reply.seat, one.agrees_on(short)) for one in others)])
+    behind = [(one.reply.seat, is_answer and one.agrees_on(short)) for one in others]
+    return agreed([(answer.seat, True), *behind])

@@ -66,9 +66,15 @@ class Debate:
         self.last_positions |= {one.seat.label: one for one in answers}
         return moved
 
-    def support(self, group: str) -> float | None:
-        """Return the posterior of an answer, by first answers and, at `LATER`, by later positions."""
-        every = [(one, n) for n, some in enumerate(self.rounds) for one in some]
+    def support(self, group: str, ballots: Sequence[StatedAnswer] = ()) -> float | None:
+        """Return the posterior of an answer, by first answers and, at `LATER`, by later positions.
+
+        ballots: the answers that are counted in the end. Those of a vote after the last round are positions
+        too; others are of a round.
+        """
+        known = {id(one) for some in self.rounds for one in some}
+        cast = [one for one in ballots if id(one) not in known]
+        every = [(one, n) for n, some in enumerate([*self.rounds, cast]) for one in some]
         return support([Statement.of(one.seat, one.text, one.group, n) for one, n in every], group)
 
     @property

@@ -11,10 +11,21 @@ from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.grouping import find_group, group_answers
 from ...core.models import Seat
 from ...core.prose.substance import is_rubbish
-from ...core.steps import Reply
+from ...core.steps import Decision, Reply
 from ...core.voting.stopping import posterior
 
-__all__ = ["LATER", "OPEN", "POOLED", "VOTES", "Statement", "agreed", "stated", "support", "support_of"]
+__all__ = [
+    "LATER",
+    "OPEN",
+    "POOLED",
+    "VOTES",
+    "Statement",
+    "agreed",
+    "routed_support",
+    "stated",
+    "support",
+    "support_of",
+]
 
 LATER = 0.25
 """The weight of an answer that a seat gave after it read others; a first answer weighs 1."""
@@ -73,6 +84,16 @@ def stated(reply: Reply, turn: int, question: str | None = None) -> Statement:
     """Return the short answer of a reply as a statement, for `support_of`; a reply cut off has none."""
     short = None if reply.truncated else final_answer(reply.text, question)
     return Statement.of(reply.seat, reply.text, short, turn)
+
+
+def routed_support(decision: Decision, protocol: str) -> Decision:
+    """Return the decision of another protocol, with that protocol in the name of its rule of support.
+
+    The same posterior says different things after a vote and after a debate, so their outcomes are of
+    different kinds.
+    """
+    rule = decision.support_rule
+    return decision if rule is None else replace(decision, support_rule=f"{protocol}: {rule}")
 
 
 def agreed(statements: Iterable[tuple[Seat, bool]]) -> dict[str, int]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...config.paths import models_dir
-from ...config.schema import nearest
 from ...errors import NotFound
+from ...similar import nearest
 from .weights_table import KNOWN
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ...core.caching.lru import LRU
 from . import bodies
 from .failures import HostError
 from .levels import other_level, set_adaptive, set_levels, wants_adaptive
-from .output_limits import MARGIN_TOKENS, USEFUL_TOKENS, is_about_limit, lower_limit, read_room
+from .output_limits import MARGIN_TOKENS, USEFUL_TOKENS, is_about_limit, lower_limit, plain_numbers, read_room
 from .refusals import (
     RENAMED,
     refused_names,
@@ -144,7 +144,7 @@ class Adjustments:
             change = Change("" if learned.adaptive else "takes a level of thinking and no number of tokens")
             learned.adaptive = True
             return change
-        level = other_level(found.message, names, body)
+        level = other_level(found.english, names, body)
         if level is not None and level.refused not in learned.levels.values():
             note = f"takes {level.taken} instead of {level.refused} as {level.name}"
             known = learned.levels.get((level.name, level.refused))
@@ -164,7 +164,7 @@ def _lower_limit(
     if place is None:
         return False, None
     now = place[0][place[1]]
-    message = without_model(refused.report.message, model)
+    message = plain_numbers(without_model(refused.report.english, model))
     if (room := read_room(message, now)) is not None:
         if room.total and room.total == learned.total:
             return True, None  # it counts the prompt alone, whatever the output limit

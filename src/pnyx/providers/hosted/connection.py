@@ -22,6 +22,7 @@ from yarl import URL
 
 from ...errors import ProviderError
 from ...json_bytes import json_bytes
+from .compression import Decompressor
 from .documents import Documents
 from .failures import failure, read_report
 from .trouble import NO_TLS, SOCKS, trouble
@@ -83,7 +84,10 @@ class Connection:
                 limit=CONNECTIONS, keepalive_timeout=IDLE_S, ssl=_trust() if self._https else False
             )
             self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), max_field_size=65_536
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                max_field_size=65_536,
+                auto_decompress=False,  # hosts announce what they do not send
             )
         return self._session
 
@@ -165,33 +169,47 @@ class Response:
 
     async def documents(self) -> AsyncIterator[Any]:
         """Yield the JSON documents of the body as they arrive. Raises `ProviderError`."""
-        documents = Documents()
-        async for piece in self._pieces():
-            for number, part in enumerate(_parts(piece)):
-                if number:
-                    # A burst does not wait for the network, so nothing else would run before its end.
-                    await asyncio.sleep(0)
-                for document in documents.feed(part):
-                    yield document
+        documents, broken = Documents(charset=self._response.charset or ""), None
+        try:
+            async for piece in self._pieces():
+                for number, part in enumerate(_parts(piece)):
+                    if number:
+                        # A burst does not wait for the network, so nothing else would run before its end.
+                        await asyncio.sleep(0)
+                    for document in documents.feed(part):
+                        yield document
+        except ProviderError as exc:
+            broken = exc
         self.streamed, self.start = documents.is_stream, documents.start
-        for document in documents.end():
-            yield document
+        try:
+            for document in documents.end():
+                yield document
+        except ProviderError as exc:
+            raise broken or exc from None
         self.unread = documents.words
+        if broken is not None:
+            raise broken
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        """Yield the decoded body. aiohttp inflates in bounded steps, so a zip bomb is stopped early."""
-        most = self._limits.max_bytes
+        """Yield the decompressed body, whose size is checked while it arrives."""
+        body = Decompressor(self._response.headers.get("Content-Encoding", ""))
         try:
             while piece := await self._response.content.readany():
-                self.size += len(piece)
-                if self.size > most:
-                    raise ProviderError("malformed", f"the answer is over {most} bytes", billed=True)
-                yield piece
+                for part in body.feed(piece):
+                    yield self._counted(part)
+            for part in body.end():
+                yield self._counted(part)
         except TimeoutError as exc:
             message = f"nothing came for {self._limits.silence_s:g} s"
             raise ProviderError("timeout", message, billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
             raise ProviderError("truncated", f"the answer broke off: {exc}", billed=True) from exc
+
+    def _counted(self, part: bytes) -> bytes:
+        self.size += len(part)
+        if self.size > (most := self._limits.max_bytes):
+            raise ProviderError("malformed", f"the answer is over {most} bytes", billed=True)
+        return part
 
 
 WITHOUT_REPLY = (202, 204, 205)
@@ -213,13 +231,15 @@ def _parts(block: bytes) -> Iterator[bytes]:
 
 
 async def _read_error(response: aiohttp.ClientResponse) -> bytes:
-    body = b""
+    body, raw = bytearray(), Decompressor(response.headers.get("Content-Encoding", ""))
     try:
         while len(body) < ERROR_BYTES and (piece := await response.content.readany()):
-            body += piece
-    except (aiohttp.ClientError, OSError, TimeoutError):
+            for part in raw.feed(piece):
+                body += part[: ERROR_BYTES - len(body)]
+        body += b"".join(raw.end())
+    except (aiohttp.ClientError, OSError, TimeoutError, ProviderError):
         pass  # the status is enough; the body only explains it
-    return body[:ERROR_BYTES]
+    return bytes(body[:ERROR_BYTES])
 
 
 @cache

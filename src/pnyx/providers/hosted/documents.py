@@ -21,7 +21,7 @@ __all__ = ["DONE", "Documents"]
 DONE = object()
 """What `Documents` returns for the event that ends a stream: [DONE]."""
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
-_BLANK = b"\r\n\t "
+_BLANK = b"\r\n\t \0"
 _DONE = (b"[DONE]", b"[done]", b"DONE")
 _DECODER = json.JSONDecoder(strict=False)
 """Reads text with control characters that its host has not escaped."""
@@ -34,11 +34,13 @@ _FIELDS = (b"data", b"event", b"id", b"retry", b"error", b"")
 class Documents:
     """Reads a body in pieces. `feed` and `end` return the documents that are complete.
 
-    words: the first event that is no JSON. start: how the body starts.
+    charset: the encoding that the host announces, for text that is not UTF-8. words: the first event that is
+    no JSON. start: how the body starts.
     Raises `ProviderError`: "malformed" for what is neither JSON nor events, "truncated" if the body ends
     inside a document.
     """
 
+    charset: str = ""
     words: str = ""
 
     _start: bytearray = field(default_factory=bytearray)
@@ -79,11 +81,14 @@ class Documents:
             message = f"the stream ended inside its first event: {quote(body)}"
             raise ProviderError("truncated", message, billed=True)
         try:
-            document = _decoded(body)
+            document = self._decoded(body)
         except RecursionError as exc:
             raise ProviderError("malformed", "the reply is nested too deep", billed=True) from exc
         except ValueError:
-            yield from _several(body)
+            if behind := _behind_words(body):
+                yield from self._behind(behind)
+            else:
+                yield from _several(body)
             return
         yield from document if isinstance(document, list) else (document,)
 
@@ -101,7 +106,14 @@ class Documents:
         name, colon, _ = start.partition(b":")
         if more and not colon and any(known.startswith(name.strip()) for known in _FIELDS) and len(start) < 8:
             return
-        self._events = bool(colon) and name.strip() in _FIELDS
+        self._events = bool(colon) and name.strip().lower() in _FIELDS
+
+    def _behind(self, body: bytes) -> Iterator[Any]:
+        """Yield the documents of `body`, which stands behind a line of other words."""
+        rest = Documents(charset=self.charset)
+        yield from rest.feed(body)
+        yield from rest.end()
+        self._events, self.words = rest._events, rest.words
 
     def _lines(self) -> Iterator[Any]:
         """Yield the documents of the whole lines so far. A "\\r" at the end may be half of a "\\r\\n"."""
@@ -121,20 +133,21 @@ class Documents:
             yield from self._line(line)
         self._rest.clear()
         if self._data:
-            found, document = _parse(b"\n".join(self._data))
+            found, document = self._parse(b"\n".join(self._data))
             if not found:
                 words = quote(b"\n".join(self._data))
                 raise ProviderError("truncated", f"the stream ended inside an event: {words}", billed=True)
             yield document
 
     def _line(self, line: bytes) -> Iterator[Any]:
+        line = line.lstrip(b"\0")
         if not line.strip():
             if self._data:
                 yield from self._dispatch()
             self._named_error = False
             return
         name, colon, value = line.partition(b":")
-        name = name.strip()
+        name = name.strip().lower()
         if line.lstrip()[:1] in (b"{", b"["):
             name, colon, value = b"data", b":", line  # a document without its field name
         if not colon or name not in _FIELDS:
@@ -144,7 +157,7 @@ class Documents:
         if name == b"event":
             self._named_error = value.strip() == b"error"
         elif name == b"error":
-            found, document = _parse(value)
+            found, document = self._parse(value)
             yield {"error": document if found else value.decode("utf-8", "replace").strip()}
         elif name == b"data":
             value = value.removeprefix(b" ")
@@ -152,7 +165,7 @@ class Documents:
                 value = value[5:].removeprefix(b" ")  # some gateways wrap an event that is one already
             self._data.append(value)
             # Events without a blank line between them have one line of data each.
-            found, document = _parse(value) if len(self._data) == 1 else (False, None)
+            found, document = self._parse(value) if len(self._data) == 1 else (False, None)
             if found:
                 self._data.clear()
                 yield document
@@ -161,7 +174,7 @@ class Documents:
         """Yield the document of an event that has several lines of data, or none that is JSON."""
         data = b"\n".join(self._data)
         self._data.clear()
-        found, document = _parse(data)
+        found, document = self._parse(data)
         if found:
             yield document
         elif self._named_error:
@@ -171,31 +184,38 @@ class Documents:
         else:
             self.words = self.words or quote(data)  # such as a sign of life in words of the host's own
 
+    def _parse(self, data: bytes) -> tuple[bool, Any]:
+        """Return whether `data` is a document, and the document."""
+        text = data.strip()
+        if text.strip(b'"') in _DONE:
+            return True, DONE
+        try:
+            return True, self._decoded(text)
+        except RecursionError as exc:
+            raise ProviderError("malformed", "an event is nested too deep", billed=True) from exc
+        except ValueError:
+            return False, None
+
+    def _decoded(self, text: bytes) -> Any:
+        try:
+            return json.loads(text)
+        except UnicodeDecodeError:
+            return json.loads(self._characters(text), strict=False)
+        except ValueError:
+            return json.loads(text, strict=False)
+
+    def _characters(self, text: bytes) -> str:
+        """The text of bytes that are not UTF-8, in the announced encoding if Python has it."""
+        try:
+            return text.decode(self.charset or "utf-8", "replace")
+        except LookupError:
+            return text.decode("utf-8", "replace")
+
 
 def _split_lines(block: bytes) -> list[bytes]:
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return block.split(b"\n")[: -1 if block.endswith(b"\n") else None]
-
-
-def _parse(data: bytes) -> tuple[bool, Any]:
-    """Return whether `data` is a document, and the document."""
-    text = data.strip()
-    if text.strip(b'"') in _DONE:
-        return True, DONE
-    try:
-        return True, _decoded(text)
-    except RecursionError as exc:
-        raise ProviderError("malformed", "an event is nested too deep", billed=True) from exc
-    except ValueError:
-        return False, None
-
-
-def _decoded(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return json.loads(text, strict=False)
 
 
 def _several(body: bytes) -> Iterator[Any]:
@@ -217,3 +237,17 @@ def _several(body: bytes) -> Iterator[Any]:
         count += 1
         yield document
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _behind_words(body: bytes) -> bytes:
+    """The body from its first line that starts a document or an event, if words stand before it.
+
+    Such as a warning of PHP, a line of a log or `)]}',`. No document of a page's scripts ends the page.
+    """
+    found = None if body.startswith((b"{", b"[")) else _FIRST.search(body)
+    if found is None or (body.startswith(b"<") and not body.endswith((b"}", b"]"))):
+        return b""
+    return body[found.end() - len(found[1]) :]
+
+
+_FIRST = re.compile(rb"\n[ \t]*(data:|event:|[{\[])", re.IGNORECASE)

@@ -41,7 +41,7 @@ CODES: dict[int, str] = {
     " accessdenied",
     404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
     " modelnotfounderror deploymentnotfound modelnotopen invalidmodel modeldecommissioned modelnotavailable"
-    " invalidendpointormodel modelnotsupported unknownmodel",
+    " invalidendpointormodel modelnotsupported unknownmodel unknownoperationexception",
     408: "requesttimeout modeltimeoutexception",
     409: "conflict conflicterror aborted conflictexception",
     413: "requesttoolarge contextlengthexceeded contextwindowexceedederror exceedcontextsizeerror"
@@ -52,7 +52,7 @@ CODES: dict[int, str] = {
     " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
     " toomanyrequestsexception",
     500: "apierror servererror internal internalerror internalservererror internalserverexception"
-    " modelerrorexception modelstreamerrorexception unknown unknownerror",
+    " modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled cancelled",
     503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
     " engineoverloadederror engineoverloaded modeloverloaded serveroverloaded busy"
     " insufficientsystemresource servicetiercapacityexceeded"
@@ -90,7 +90,8 @@ QUOTA = regex(
 """An account without money, unless the host limits requests by these words too; see `THROTTLED`."""
 
 ALLOWANCE = regex(
-    r"(?:quota|usage limit) (?:is |has been )?exceeded|exceed\w* (?:\w+ ){0,2}quota", re.IGNORECASE
+    r"(?:quota|usage limit) (?:is |has been )?exceeded|exceed\w* (?:\w+ ){0,2}(?:quota|usage limit)",
+    re.IGNORECASE,
 )
 """A quota of some kind, for reports that say nothing else."""
 
@@ -98,15 +99,20 @@ THROTTLED = regex(r"RESOURCE_EXHAUSTED|throttling|limit_?burst_?rate", re.IGNORE
 """Codes of Google and DashScope for a quota that comes back within a minute."""
 
 SPENT = regex(
-    r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit|insufficient (?:account )?(?:balance|credits?"
-    r"|funds)|insufficient_(?:balance|credits?)|balance is insufficient|(?:requires|need) more credits"
-    r"|(?:out of|no|any) credits|credits? (?:are|is|have been) (?:depleted|exhausted|used)|purchase (?:more "
+    r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit"
+    r"|insufficient (?:account )?(?:balance|credits?"
+    r"|funds)|insufficient_(?:balance|credits?)|balance is insufficient|not.enough.(?:balance"
+    r"|credits?|funds)"
+    r"|(?:requires|need) more credits"
+    r"|(?:out of|no|any) credits|credits? (?:are|is|have been) (?:depleted|exhausted|used)"
+    r"|purchase (?:more "
     r")?credits|used all available|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
     r"|usage limits?\. |regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted"
     r"|upgrade)|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due"
     r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
-    r"|billing to be enabled|balance is not enough|余额|额度不足|欠费|充值|余量|日流控",
+    r"|billing to be enabled|account (?:is |has been |was )?suspended|too many tokens per day"
+    r"|balance is not enough|余额|额度不足|欠费|充值|余量|日流控",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
@@ -126,13 +132,15 @@ TOO_LONG = regex(
     r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+"
     r"|max(?:imum)?-sampled tokens|exceed_context_size|content_length_limit"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
-    r"|over the|must be less|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|(?:prompt|inputs?) tokens? must be (?:less|at most|<)"
+    r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
+    r"|(?:prompt|inputs?) tokens? must be (?:less|no more|at most|<)"
     r"|(?:input|prompt) tokens? limit|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)|session_len"
     r"|payload size exceeds"
     r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded|exceeded this model context"
-    r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
+    r"|max_tokens must be at least 1, got -|tokens? ?数量?超|max(?:imum)? length exceeded"
+    r"|length limit exceeded|prompt: length"
+    r"|context shift is disabled|tokens? limit exceeded:? ?\(?\d"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入长度|超长|过长",
@@ -148,7 +156,8 @@ TOO_LARGE = regex(
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|requests? per (?:minute|second)"
-    r"|per.min|request limit reached|rate exceeded|qps|concurren|slow down|限流|并发|过于频繁|请求过多"
+    r"|per.min|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded"
+    r"|qps|concurren|slow down|限流|并发|过于频繁|请求过多"
     r"|速率|频率",
     re.IGNORECASE,
 )
@@ -161,7 +170,7 @@ TEMPORARY = regex(
     r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
     r"|upstream|bad gateway|internal (?:server )?error|connection (?:reset|refused|error|closed)"
     r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
-    r"|available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后|网络错误|内部错误|饱和",
+    r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后|网络错误|内部错误|饱和",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -171,7 +180,8 @@ FILTERED = regex(
     r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
-    r"|prohibited_content|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
+    r"|prohibited_content|blocked (?:input|output)|(?:input|output) was blocked"
+    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
@@ -196,13 +206,16 @@ BAD_KEY = regex(
 """A key that is refused with a status of its own."""
 
 CRASHED = regex(
-    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded", re.IGNORECASE
+    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
+    r"|invocation timed out|out of memory",
+    re.IGNORECASE,
 )
 """A local server whose model stopped, and which loads it again; LM Studio reports it with status 400."""
 
 NO_MODEL = regex(
     r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|has been decommissioned|is not available"
-    r"|reached the end of its life)|not found the model|(?:unknown|unsupported|invalid|no such|unexpected)"
+    r"|reached the end of its life)|not found (?:the )?model|with on-demand throughput|(?:unknown"
+    r"|unsupported|invalid|no such|unexpected)"
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
     r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"

@@ -127,7 +127,7 @@ def _kind(found: Report) -> str:
         return "malformed"
     if status in (404, 405, 410) or (
         status in (0, 400, 403, 422)
-        and (named == 404 or (NO_MODEL.search(words) or NO_MODEL.match(found.message)))
+        and (named == 404 or (NO_MODEL.search(words) or NO_MODEL.match(found.english)))
     ):
         return "not_found"
     if status == 403:
@@ -136,7 +136,7 @@ def _kind(found: Report) -> str:
         return "rate_limited"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
-    if status == 400 and ((named >= 500 and TEMPORARY.search(words)) or CRASHED.search(words)):
+    if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or CRASHED.search(words)):
         return "overloaded"
     if status == 0:
         return (

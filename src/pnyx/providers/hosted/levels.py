@@ -82,7 +82,7 @@ def _value(body: dict[str, Any], path: tuple[str, ...]) -> str:
 
 def wants_adaptive(found: Report, body: dict[str, Any]) -> bool:
     """Whether the model decides itself how many tokens it thinks, and `body` sets a number of them."""
-    return _ADAPTIVE.search(found.message) is not None and _is_budget(body.get("thinking"))
+    return _ADAPTIVE.search(found.english) is not None and _is_budget(body.get("thinking"))
 
 
 def set_adaptive(body: dict[str, Any]) -> None:

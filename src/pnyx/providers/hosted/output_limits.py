@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...core.caching.regex import regex
 from .reports import Report
 
-__all__ = ["USEFUL_TOKENS", "Room", "is_about_limit", "lower_limit", "read_room"]
+__all__ = ["USEFUL_TOKENS", "Room", "is_about_limit", "lower_limit", "plain_numbers", "read_room"]
 
 LEAST_TOKENS = 16
 """Fewer output tokens are no reply."""
@@ -105,7 +105,7 @@ _LIMIT = regex(
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
     r"|upper bound|over the limit|should be in"
-    r"|larger|above|up to|between|is limited|> ?\d|范围|过大|超过|不能大于|小于|最大",
+    r"|larger|above|up to|between|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
@@ -114,7 +114,7 @@ _TOO_LITTLE = regex(
     r"|required",
     re.IGNORECASE,
 )
-_LESS = regex(r"less than|lower than|at most|<=", re.IGNORECASE)
+_LESS = regex(r"less than|lower than|at most|<=?", re.IGNORECASE)
 
 
 _PROMPT = regex(
@@ -144,10 +144,31 @@ _NUMBER = regex(r"(?<![A-Za-z0-9_])(?<!(?<!\.)\.)(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,
 """A number that is no part of a name. Chinese has no spaces around it."""
 
 
+_BELOW = regex(r"(?:(?:less|lower|smaller|fewer) than|<)\s*$", re.IGNORECASE)
+
+
 def _bounds(message: str) -> Iterator[int]:
     """Yield the numbers in a message; of an exclusive bound, the last one inside."""
     for match in _NUMBER.finditer(message):
-        yield _number(match[0]) - message[match.end() :].lstrip().startswith("(exclusive")
+        is_outside = message[match.end() :].lstrip().startswith("(exclusive")
+        is_outside = is_outside or _BELOW.search(message[: match.start()]) is not None
+        yield _number(match[0]) - is_outside
+
+
+_THOUSANDS = regex(
+    r"(?<![\w.,])(\d{1,4}(?:[.,]\d{1,3})?)(?: ?(k)(?![\w])|(M)(?![\w])| ?(m)(?= tokens))", re.IGNORECASE
+)
+_GROUPS = regex(r"(?<![\w.,])[1-9]\d{0,2}(?:[ \u00a0\u202f'\u2019_.]\d{3})+(?![\w]|[.,]\d)")
+
+
+def plain_numbers(message: str) -> str:
+    """`message` with "8K" and "1.5M" as 8000 and 1500000, and "8 192", "8.192" and "8_192" as 8192."""
+    message = _GROUPS.sub(lambda match: re.sub(r"\D", "", match[0]), message)
+    return _THOUSANDS.sub(_in_full, message)
+
+
+def _in_full(match: re.Match[str]) -> str:
+    return str(round(float(match[1].replace(",", ".")) * (1_000 if match[2] else 1_000_000)))
 
 
 def _number(text: str) -> int:

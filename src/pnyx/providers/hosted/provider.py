@@ -151,7 +151,7 @@ class HostedProvider:
         reader.check()
         if not reader.any and (count or response.unread or (response.start and not response.streamed)):
             words = response.unread or response.start
-            if count and not response.unread:
+            if count and not response.unread and not words.startswith('"'):
                 raise ProviderError("malformed", f"the host sent no answer: {words}", billed=True)
             raise unreadable("the reply is not JSON", words.encode())
         if not reader.any or (response.streamed and not reader.is_complete):

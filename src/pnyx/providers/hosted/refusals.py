@@ -109,10 +109,10 @@ def refused_names(found: Report, body: dict[str, Any], model: str) -> list[str]:
 
     `max_tokens` and its kin are among them only if their name is refused, not their value.
     """
-    if found.status == 404 and not _ROUTING.search(found.message):
+    if found.status == 404 and not _ROUTING.search(found.english):
         return []
     names = [name for name in bodies.names(body) if name in RENAMED or _is_droppable(name, body)]
-    if _ANY_OF_THEM.search(found.message):
+    if _ANY_OF_THEM.search(found.english):
         return [name for name in names if name not in ESSENTIAL]
     reports = found.items or (found,)
     refused = [name for one in reports for name in _named(one, names, body, model)]
@@ -139,7 +139,7 @@ def _is_of_host(tool: Any) -> bool:
 
 def _named(found: Report, names: list[str], body: dict[str, Any], model: str) -> list[str]:
     # A report of pydantic has the place of a mistake on one line, and its words, indented, on the next one.
-    text = re.sub(r"\n\s+", ": ", without_model(found.message, model))
+    text = re.sub(r"\n\s+", ": ", without_model(found.english, model))
     if found.param:
         by_path = _by_path(found.param, names)
         if by_path:
@@ -299,7 +299,7 @@ _SYSTEM = regex(
 
 def refuses_system(found: Report, body: dict[str, Any]) -> bool:
     """Whether the host's model has no system role, and `body` uses one."""
-    return bool(_SYSTEM.search(found.message)) and bodies.has_system(body)
+    return bool(_SYSTEM.search(found.english)) and bodies.has_system(body)
 
 
 _NO_STREAM = regex(
@@ -316,13 +316,13 @@ _ONLY_STREAM = regex(
 
 
 def refuses_stream(found: Report, body: dict[str, Any]) -> bool:
-    return bool(body.get("stream")) and _NO_STREAM.search(found.message) is not None
+    return bool(body.get("stream")) and _NO_STREAM.search(found.english) is not None
 
 
 def refuses_no_stream(found: Report, body: dict[str, Any]) -> bool:
     """Whether the host answers only with a stream, and `body` asks for none."""
     wanted = "messages" in body and not body.get("stream")
-    return wanted and _ONLY_STREAM.search(found.message) is not None
+    return wanted and _ONLY_STREAM.search(found.english) is not None
 
 
 def without_model(message: str, model: str) -> str:

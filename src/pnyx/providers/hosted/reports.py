@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.caching.regex import regex
+from .failure_phrases import in_english
 from .failure_words import MINIMAX, status_of_code
 
 __all__ = ["Report", "page_title", "read_report", "report"]
@@ -50,7 +51,12 @@ class Report:
     @property
     def words(self) -> str:
         """All that the kind can be read from."""
-        return _ADDRESS.sub("", f"{self.code} {self.details} {self.message}")
+        return _ADDRESS.sub("", f"{self.code} {self.details} {self.english}")
+
+    @property
+    def english(self) -> str:
+        """The message as the tables of failures can read it."""
+        return in_english(self.message)
 
     @property
     def named_status(self) -> int:
@@ -66,17 +72,21 @@ def report(document: Any) -> Report | None:
         return None
     if document.keys() & _ANSWERS and not document.keys() & _REPORTS:
         return None
-    if found := document.get("error"):
+    if (found := document.get("error")) and not _is_no_failure(found):
         return _report(document if found is True else found, document)
     if isinstance(wrapped := document.get("Response"), Mapping) and isinstance(wrapped.get("Error"), Mapping):
         found = {str(name).lower(): value for name, value in wrapped["Error"].items()}  # of Tencent
         return _report(found, found)
+    if isinstance(output := document.get("Output"), Mapping) and "__type" in output:  # of Bedrock's gateway
+        return _report(output, document)
+    if isinstance(state := document.get("status"), Mapping) and _FIVE.fullmatch(str(state.get("code"))):
+        return Report(int(str(state["code"])[:3]), str(state.get("message") or state), str(state["code"]))
     base = document.get("base_resp")  # of MiniMax
     if isinstance(base, Mapping) and base.get("status_code"):
         code = str(base["status_code"])
         return Report(MINIMAX.get(code, 0), str(base.get("status_msg") or base), code)
     for name in _FAILURES:
-        if found := document.get(name):
+        if (found := document.get(name)) and not _is_no_failure(found):
             return _report(found, document)
     if _ANSWERS & document.keys() or isinstance(document.get("message"), Mapping):
         return None
@@ -85,9 +95,31 @@ def report(document: Any) -> Report | None:
         return Report(found.status or status_of_code(name), found.message, f"{name} {found.code}".strip())
     marked = document.get("type") == "error" or document.get("object") == "error"
     bare = any(document.get(name) for name in _MESSAGES) and document.get("code") not in (0, 200, "0", "200")
-    return _report(document, document) if marked or bare else None
+    return _report(document, document) if marked or bare or _has_failed(document) else None
 
 
+def _has_failed(document: Mapping[str, Any]) -> bool:
+    """Whether a document without words says by its status that it is a failure, and has no answer."""
+    if document.keys() & _ANSWERS_OF_STATUS:
+        return False
+    state = str(document.get("statusCode") or document.get("status") or "").lower()
+    return bool(_status(state)) or state in _FAILED
+
+
+_FAILED = {"failed", "failure", "error", "canceled", "cancelled"}
+_ANSWERS_OF_STATUS = {"object", "output", "response"}
+"""Keys of documents with a status whose readers know what it means."""
+_FIVE = regex(r"[45]\d{4}")
+"""A code of Naver's Clova: an HTTP status and two digits."""
+
+
+def _is_no_failure(found: Any) -> bool:
+    """Whether an error says that there is none, as some gateways send beside every answer."""
+    values = found.values() if isinstance(found, Mapping) else (found,)
+    return all(value in (None, 0, 200) or str(value).strip().lower() in _NO_FAILURE for value in values)
+
+
+_NO_FAILURE = {"", "0", "200", "none", "null", "false", "ok", "success", "succeeded", "no error", "no errors"}
 _ANSWERS = {"choices", "candidates", "content", "delta", "content_block", "promptFeedback"}
 """Keys of documents that belong to an answer."""
 _FAILURES = ("err", "fault", "Error")
@@ -141,7 +173,8 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     status = next(filter(None, map(_status, numbers)), 0)
     names = [found.get(name) for name in _CODES]
     code = " ".join(dict.fromkeys(str(name) for name in names if isinstance(name, str | int) and name))
-    message = next((found[name] for name in _MESSAGES if found.get(name)), None)
+    said = [found[name] for name in (*_MESSAGES, "title") if found.get(name)]
+    message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
     if items := _items(message) or _items(found.get("details"), "loc"):
         return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)

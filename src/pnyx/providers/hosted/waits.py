@@ -23,6 +23,9 @@ _DURATION = (
 )
 _PART = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _WORDS = regex(rf"(?:try again|retry|wait|available)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
+_CLOCK = regex(
+    r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
+)
 _CHINESE = regex(r"(\d+(?:\.\d+)?)\s*(秒|分钟|小时)[^。]{0,4}后")
 _FIELDS = regex(
     r'"(retryDelay|retry_?after(?:_s|_seconds|_ms)?|estimated_time|resets_in_seconds)\\?"\s*:\s*\\?"?'
@@ -80,6 +83,8 @@ def _quoted_reset(body: str) -> float | None:
 
 
 def _words(body: str) -> float | None:
+    if match := _CLOCK.search(body):
+        return sum(int(part) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
     if match := _WORDS.search(body):
         return _duration(match[1])
     match = _CHINESE.search(body)

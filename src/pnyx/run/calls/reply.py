@@ -23,6 +23,7 @@ LONGEST_DETAIL = 200
 
 def separate(done: Completion) -> Completion:
     """Return the completion with reasoning that its text contains in `reasoning`, apart from the answer."""
+    done = _without_tags_in_reasoning(done)
     found = split(done.text)
     if found.answer == done.text:
         return done
@@ -30,6 +31,16 @@ def separate(done: Completion) -> Completion:
     return replace(
         done, text=found.answer, reasoning="\n\n".join(filter(None, (done.reasoning.strip(), inline)))
     )
+
+
+def _without_tags_in_reasoning(done: Completion) -> Completion:
+    """The completion, whose field of reasoning may hold the tags too, and behind them the answer."""
+    if not done.reasoning:
+        return done
+    found = split(done.reasoning)
+    if not found.reasoning or (found.answer.strip() and (done.text.strip() or done.tool_calls)):
+        return done
+    return replace(done, reasoning=found.reasoning, text=done.text if done.text.strip() else found.answer)
 
 
 def absence(done: Completion, reason: str) -> str | None:

@@ -125,8 +125,10 @@ _TOKENS = tuple(
         r"--[A-Za-z][\w-]*(?:[= ]\S+)?",  # --workers=4
         r"-[A-Za-z]{2,}[\w-]*=\S+",
         r"-[A-Za-z]\d",  # -O2
-        r"[A-Z][A-Z0-9_]+=\S+",  # DEBUG=1
-        r"[a-z][\w.-]*(?: [^ ]+)*(?: --?[A-Za-z][\w-]*)(?:[ =][^ ]+)*",  # pip install -U pip
+        r"[A-Z][A-Z0-9_]{2,}=\S+",  # DEBUG=1, and AB=12 is a length
+        r"[A-Z]{2}=(?![\d\\√(-])\S+",
+        # pip install -U pip
+        r"(?!\S* (?:and|or|\\text))[a-z][\w.-]*(?: [^ ]+)*(?: --?[A-Za-z][\w-]*)(?:[ =][^ ]+)*",
         r"<[A-Z]-[A-Za-z]>\w*",
         r"[0-9a-fA-F:]*::[0-9a-fA-F:.]*",  # an address of IPv6
         r"[a-z_][\w-]*: ?(?:'[^']*'|\"[^\"]*\")",  # a line of YAML
@@ -136,6 +138,8 @@ _TOKENS = tuple(
         r"\*+[A-Za-z_]\w*",  # *p
         r"-[A-Za-z] \d+",  # -j 8
         r"[a-z]+[A-Z]\w*_?",  # camelCase
+        r"\{?:[a-z_]\w*[?!]?(?:, \S.*)?\}?",  # :ok, {:ok, 1}
+        r"\([^\s()]+ \. [^\s()]+\)",  # (1 . 2)
         r"__\w+__(?:\(.*\))?",  # __init__
         r"[A-Za-z][A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?:\(.*\))?",  # snake_case
         r"_[A-Za-z]\w+",

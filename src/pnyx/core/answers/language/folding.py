@@ -156,6 +156,7 @@ _REWRITES = tuple(
         (r"(?<![\d)\]}])[,;]|(?<=[)\]}])[,;](?!\s[\d(\[{+.√π-])", " "),
         (r"[.:!?]+(?=\s|$)", ""),
         (r"\s&\s", " and "),
+        (r"\b(spring|summer|autumn|fall|winter) of (?=\d{4}\b)", r"\1 "),
         (r"^none of (?:the (?:above|following|options|others?)|them|these|those)$", "none"),
         (r"^(?:(?:the|an?)\s+)+(?=\S)(?!(?:or|and)\b)|(?<=\s)(?:the|an)\s+(?=\S)", ""),
     )

@@ -136,10 +136,11 @@ def _same_person(mine: tuple[str, ...], theirs: tuple[str, ...], *, last: bool) 
     if mine[-1] != theirs[-1] or not mine[-1].isalpha() or len(mine[-1]) < 3:
         return False
     if last and min(len(mine), len(theirs)) == 1:
-        return True
+        return not _SEVERAL.intersection((*mine, *theirs))
     shorter, longer = sorted((mine, theirs), key=len)
-    if last and len(shorter) > 1 and shorter[0] in _PARTICLES and longer[-len(shorter) :] == shorter:
-        return True  # van Gogh
+    if last and len(longer) > len(shorter) > 1 and longer[-len(shorter) :] == shorter:
+        # van Gogh, Conan Doyle
+        return not _SEVERAL.intersection(longer) and not _is_single(shorter[0])
     return len(mine) == len(theirs) > 1 and all(
         a == b or _is_initial(a, b) or _is_initial(b, a) for a, b in zip(mine[:-1], theirs[:-1], strict=True)
     )
@@ -150,6 +151,17 @@ def _apart(text: str, name: tuple[str, ...], other: tuple[str, ...]) -> tuple[st
     first = name[0]
     fits = _FIRST_INITIALS.match(text) and first.isalpha() and len(first) - 1 + len(name) == len(other)
     return (*first, *name[1:]) if fits else name
+
+
+_SEVERAL = frozenset(
+    ("and", "or", "und", "oder", "et", "ou", "y", "o", "e", "i", "и", "или", "&", "not", "nor", "no")
+)
+"""Words with which a name is not the last name behind them."""
+
+
+def _is_single(word: str) -> bool:
+    """Whether a word is an initial, with which a name is another: `W. Bush`."""
+    return len(word) == 1
 
 
 def _is_initial(letter: str, word: str) -> bool:

@@ -37,6 +37,7 @@ def stated(text: str, question: str) -> str | None:
     text = table("copulas")["joined"].get(first.casefold(), first) + space + rest
     return (
         _affirmed(text, question)
+        or _without_subject(text, question)
         or _between(text, question)
         or _unspaced(text, question)
         or _at_the_end(text, question)
@@ -60,7 +61,13 @@ def _affirmed(text: str, question: str) -> str | None:
     words = _WORD.findall(plain)
     verbs = [word for word in words if _POLAR.fullmatch(word)]
     known = [word for word in words if word not in verbs]
-    if len(words) < 3 or denials > 1 or not verbs or not all(_is_known(word, asked) for word in known):
+    short = len(words) == 2 and words[0].casefold() in table("copulas")["pronouns"] and words[1] in verbs
+    if (
+        (len(words) < 3 and not short)
+        or denials > 1
+        or not verbs
+        or not all(_is_known(word, asked) for word in known)
+    ):
         return None
     return "No" if denials else "Yes"
 
@@ -94,6 +101,18 @@ def _is_left_out(word: str, question: str) -> bool:
 
 
 _CAPITAL = regex(r"[^\W\d_a-z]")
+
+
+_DROPPED = frozenset(("it", "es", "pt", "ro", "el", "ca"))
+"""Languages whose verbs need no subject: `È Canberra.`"""
+
+
+def _without_subject(text: str, question: str) -> str | None:
+    first, _, rest = text.partition(" ")
+    language = language_of(question)
+    if language not in _DROPPED or first.casefold() not in _copulas(language):
+        return None
+    return _new(rest, question)
 
 
 def _between(text: str, question: str) -> str | None:

@@ -1,9 +1,10 @@
 """Mathematical notation, plain and LaTeX: read whole, then compared by exact or 50-digit evaluation."""
 
-from .compare import differ_clearly, estimate, same_value
+from .compare import differ_clearly, estimate, names_in, same_value
 from .forms import factors, has_products_of_sums
 from .nodes import Value
 from .statements import name_of, read_maths
+from .symbols import symbolic
 
 __all__ = [
     "Value",
@@ -12,6 +13,8 @@ __all__ = [
     "factors",
     "has_products_of_sums",
     "name_of",
+    "names_in",
     "read_maths",
     "same_value",
+    "symbolic",
 ]

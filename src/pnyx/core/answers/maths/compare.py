@@ -28,7 +28,7 @@ from .nodes import (
 from .sets import Span, spans
 from .statements import read_maths
 
-__all__ = ["differ_clearly", "estimate", "same_value", "settled"]
+__all__ = ["differ_clearly", "estimate", "names_in", "same_value", "settled"]
 
 _NODES = (Number, Constant, Variable, Apply)
 MAX_SIGNS = 4
@@ -265,6 +265,11 @@ class _Comparer:
             if other is not None and other.signs == one.signs and all(map(self.same, one.terms, other.terms)):
                 return True
         return len(one.signs) == 1 and _proportional(one, two)
+
+
+def names_in(value: Value) -> frozenset[str]:
+    """The variables of an expression; none for another value."""
+    return variables(value) if isinstance(value, _NODES) else frozenset()
 
 
 def same_expression(one: Node, two: Node) -> bool:

@@ -20,6 +20,12 @@ def read_matrix(found: Sequence[Token]) -> Matrix | Apply | None:
 
     A matrix between bars is its determinant.
     """
+    if (found[0].text, found[-1].text) in (("(", ")"), ("[", "]")) and [t.text for t in found[1:4]] == [
+        "begin",
+        "{",
+        "array",
+    ]:
+        found = found[1:-1]
     if found[0].kind != "command" or found[0].text != "begin":
         return None
     parser = Parser(found)
@@ -30,10 +36,10 @@ def read_matrix(found: Sequence[Token]) -> Matrix | Apply | None:
     if name == "array":
         while not parser.take("}"):
             parser.at += 1
-            if parser.at >= len(found):
+            if parser.at >= len(parser.tokens):
                 raise UnreadableError
     matrix = _rows(parser)
-    if parser.at != len(found):
+    if parser.at != len(parser.tokens):
         raise UnreadableError
     if name == "vmatrix":
         if len(matrix.rows) != len(matrix.rows[0]) or len(matrix.rows) > MAX_DETERMINANT:

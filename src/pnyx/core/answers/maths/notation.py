@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from ...caching.regex import regex
 from ...markup.notation import ascii_punctuation
+from .rewrites import rewritten
 
 __all__ = ["GREEK_LETTERS", "before_greek", "cleaned"]
 
@@ -111,10 +112,7 @@ def cleaned(text: str) -> str:
     else:
         text = _GROUPED.sub("", text)
     text = fractions_of_repeating(text)
-    for words, symbols in _SETS:
-        text = words.sub(symbols, text)
-    if "math" in text:
-        text = _UNIT_VECTOR.sub(r"\\hat{\1}", text)
+    text = rewritten(text)
     return _SPACE.sub(" ", _DROPPED.sub(" ", text))
 
 
@@ -138,17 +136,6 @@ def _fraction(match: re.Match[str]) -> str:
     nines = 10 ** len(block) - 1
     above = int(f"{parts['whole']}{head}" or 0) * nines + int(block)
     return f"({Fraction(above, nines * 10 ** len(head))})"
-
-
-_UNIT_VECTOR = regex(r"\\(?:mathbf|hat)\s*\{\s*\\?([ijk])(?:math)?\s*\}")
-"""The unit vectors in bold, which others write with a hat."""
-
-_SETS = (
-    (regex(r"^(?:there (?:is|are) )?no (?:real )?solutions?$", re.IGNORECASE), "∅"),
-    (regex(r"\\mathbb\s*\{?R\}?|ℝ|^(?:all )?real numbers$|^all reals$", re.IGNORECASE), "(-∞,∞)"),
-    (regex(r"^(?:the )?empty set$", re.IGNORECASE), "∅"),
-)
-"""Sets that have a name."""
 
 
 def before_greek(run: str) -> str:

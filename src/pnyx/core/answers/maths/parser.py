@@ -253,7 +253,7 @@ class Parser:
     def _name(self, name: str) -> Node:
         if name in ("e", "i") and not self.is_symbol("_", "'"):
             return Constant(name)
-        if name == "C" and (chosen := combination(self.tokens[self.at : self.at + 5])):
+        if name in ("C", "P") and (chosen := combination(name, self.tokens[self.at : self.at + 5])):
             self.at += 5
             return chosen
         if name in CALLED and self.is_symbol("(") and not self.next.spaced:

@@ -17,11 +17,12 @@ def is_proper_fraction(node: Node) -> bool:
     return False
 
 
-def combination(found: Sequence[Token]) -> Node | None:
-    """The binomial coefficient of `(5, 2)` behind a C; None for other tokens."""
+def combination(name: str, found: Sequence[Token]) -> Node | None:
+    """The combinations of `(5, 2)` behind a C, the permutations behind a P; None for other tokens."""
     if len(found) != 5 or [t.text for t in (found[0], found[2], found[4])] != ["(", ",", ")"]:
         return None
     above, below = found[1], found[3]
     if not (above.plain and below.plain) or above.value is None or below.value is None:
         return None
-    return Apply("binom", (Number(above.value), Number(below.value)))
+    chosen = Apply("binom", (Number(above.value), Number(below.value)))
+    return chosen if name == "C" else Apply("*", (chosen, Apply("!", (Number(below.value),))))

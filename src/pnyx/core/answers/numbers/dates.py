@@ -84,7 +84,9 @@ _DAY_IN_WORDS = regex(rf"\b({'|'.join(sorted(_PLACES, key=len, reverse=True))})\
 
 @cache
 def _eras() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    words = "|".join(map(re.escape, sorted(table("dates")["before_christ"], key=len, reverse=True)))
+    # The full stop at the end may be that of the sentence.
+    names = {name for word in table("dates")["before_christ"] for name in (word, word.rstrip("."))}
+    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     return (
         re.compile(rf"(\d{{1,4}})(?:\s?年)?\s*(?:{words})\.?", re.IGNORECASE),
         re.compile(rf"(?:{words})\s*(\d{{1,4}})(?:\s?[年년])?", re.IGNORECASE),

@@ -23,6 +23,8 @@ ENGLISH = {
 _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _TENS = {"十": 10, "百": 100, "千": 1000}
 _LARGE = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
+_FORMAL = str.maketrans("壹贰叁肆伍陆柒捌玖拾佰仟貳參陸", "一二三四五六七八九十百千二三六")
+"""The numerals of contracts and cheques."""
 _NUMERAL = regex(f"[{''.join((*_DIGITS, *_TENS, *_LARGE))}廿卅]{{1,20}}")
 
 
@@ -31,6 +33,8 @@ def read_numeral(text: str) -> tuple[int, int] | None:
 
     A word of a table stands alone or before the word of a unit: `sieben`, `sieben Tage`.
     """
+    if text[:1] > "z":
+        text = text.translate(_FORMAL)
     if match := _NUMERAL.match(text):
         return _chinese(match[0].replace("廿", "二十").replace("卅", "三十")), match.end()
     if text.isascii() and not text[:1].isalpha():

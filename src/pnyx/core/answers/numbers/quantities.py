@@ -69,7 +69,7 @@ _TEMPERATURES = {
 
 _CODES = (
     "usd", "eur", "gbp", "jpy", "cny", "inr", "chf", "cad", "aud",
-    "rub", "krw", "brl", "try", "pln", "bdt", "vnd", "sek", "mxn",
+    "rub", "krw", "brl", "try", "pln", "bdt", "vnd", "sek", "nok", "dkk", "mxn",
 )  # fmt: skip
 _LEAD = regex(
     r"(?:approximately|approx\b\.?|about|around|roughly|circa|exactly|precisely|just|equals|equal to|the"

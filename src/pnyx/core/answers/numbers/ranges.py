@@ -18,6 +18,8 @@ _RANGE = regex(
 )
 _BETWEEN = regex(r"between|entre|zwischen", 2)
 _AND = regex(r"\s(?:and|und|et|y|e|и)\s", 2)
+MAX_PARTS = 8
+_PARTS = regex(r"\s*:\s*|\s+to\s+|\s+zu\s+|\s*比\s*|\s+à\s+", 2)
 _RATIO = regex(r"(?P<one>[\w.,]+)\s*(?::|/|\bto\b|\bzu\b|比|à)\s*(?P<two>[\w.,]+)", 2)
 
 
@@ -39,10 +41,15 @@ def read_range(text: str) -> tuple[Quantity, Quantity] | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def read_ratio(text: str) -> Fraction | None:
-    """The first number over the second, in lowest terms; None for other text."""
+def read_ratio(text: str) -> tuple[Fraction, ...] | None:
+    """The numbers of a ratio over the last of them; None for other text."""
+    parts = _PARTS.split(text.strip())
+    if 2 < len(parts) <= MAX_PARTS:
+        each = [read_quantity(part) for part in parts]
+        known = [part.value for part in each if part is not None and part.unit is NONE]
+        return tuple(value / known[-1] for value in known) if len(known) == len(each) and known[-1] else None
     match = _RATIO.fullmatch(text)
     found = match and (read_quantity(match["one"]), read_quantity(match["two"]))
     if not found or found[0] is None or found[1] is None or not found[1].value:
         return None
-    return found[0].value / found[1].value
+    return (found[0].value / found[1].value, Fraction(1))

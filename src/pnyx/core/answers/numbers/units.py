@@ -102,7 +102,10 @@ try   |        | try          | 1            | ₺, turkish lira, tl
 pln   |        | pln          | 1            | zł, zloty, złoty, złotych
 bdt   |        | bdt          | 1            | ৳, taka, টাকা
 vnd   |        | vnd          | 1            | ₫, đồng
-sek   |        | sek          | 1            | krona, kronor
+sek   |        | sek          | 1            | krona, kronor, swedish krona, swedish kronor
+nok   |        | nok          | 1            | norwegian krone, norwegian kroner
+dkk   |        | dkk          | 1            | danish krone, danish kroner
+kr    |        | kr           | 1            | krone, kroner
 mxn   |        | mxn          | 1            | peso
 ¢     |        | cent         | 1            | cent
 pound |        | pound        | 1            |
@@ -137,7 +140,7 @@ _ALIASES = {
     "mcg": "μg",
     "ug": "μg",
 }
-_AMBIGUOUS = {"pound": ("lb", "gbp"), "°": ("°C", "°F"), "¢": ("usc", "euc")}
+_AMBIGUOUS = {"pound": ("lb", "gbp"), "kr": ("sek", "nok", "dkk"), "°": ("°C", "°F"), "¢": ("usc", "euc")}
 
 _SYMBOLS: dict[str, Unit] = {}
 _NAMES: dict[str, Unit] = {}

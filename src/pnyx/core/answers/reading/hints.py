@@ -10,6 +10,7 @@ from ...caching.regex import regex
 from ...prose.language import language_of
 from ..numbers.units import NONE, Unit, read_unit
 from ..words import decimal_marks, table
+from .choices import numbered_options
 
 __all__ = ["NO_HINTS", "Hints", "hints_of", "question_unit"]
 
@@ -34,6 +35,7 @@ class Hints:
     printed: it asks what code prints, so that case counts. verbatim: it asks for exactly what is printed.
     topics: what it is about, of `words/topics.json`, so that codes and symbols name things, and the last name
     of a person does.
+    numbered: its options that have numbers instead of letters: `("1", "Paris")`.
     """
 
     language: str = ""
@@ -54,6 +56,7 @@ class Hints:
     printed: bool = False
     verbatim: bool = False
     topics: frozenset[str] = frozenset()
+    numbered: tuple[tuple[str, str], ...] = ()
 
 
 NO_HINTS = Hints()
@@ -70,7 +73,7 @@ def hints_of(question: str | None) -> Hints:
         language=language,
         decimal=_decimal(text, language),
         percent=bool(_PERCENT.search(text)),
-        ordered=bool(_ORDERED.search(text)),
+        ordered=_asks_for_order(text, language),
         truth=not _PROGRAM.search(text),
         bases=_bases(text),
         exact=_asks_for_code(text),
@@ -85,6 +88,7 @@ def hints_of(question: str | None) -> Hints:
         printed=bool(_PRINTED.search(text)),
         verbatim=bool(_VERBATIM.search(text)) and not _COUNTED.search(text),
         topics=_topics(text, language),
+        numbered=numbered_options(text),
     )
 
 
@@ -163,6 +167,13 @@ _VERBATIM = regex(
 _COUNTED = regex(r"\bhow (?:many|much|often|long)\b|\bnumber of\b", 2)
 
 
+def _asks_for_order(text: str, language: str) -> bool:
+    if _ORDERED.search(text):
+        return True
+    folded = text.casefold()
+    return any(word in folded for word in table("orders").get(language, ()))
+
+
 def _asks_for_code(text: str) -> bool:
     """Whether the answer is a code or a version, in which zeros count. A number of codes is none."""
     if _COUNTED.search(text) or not (found := _EXACT.search(text)):
@@ -181,7 +192,11 @@ _PERCENT = regex(
 _ORDERED = regex(
     r"\b(?:order|first|ascending|descending|ordered (?:pair|triple|quadruple)s?"
     r"|sort(?:ed|s|ing)?|rank(?:ed|s|ing)?|sequence|chronological(?:ly)?|alphabetical(?:ly)?|respectively"
-    r"|coordinates?|vectors?|permutation)\b",
+    r"|coordinates?|vectors?|permutation)\b"
+    r"|\bfrom (?:the )?"
+    r"(?:[^\W\d_]{2,20}est|least|most|best|worst|first|early|late|low|high|small|large|big)\b"
+    r"[^.?!\n]{0,40}? to (?:the )?"
+    r"(?:[^\W\d_]{2,20}est|most|least|best|worst|last|late|early|high|low|large|small|big)\b",
     re.IGNORECASE,
 )
 _BASE = regex(
@@ -237,8 +252,21 @@ def _options(text: str) -> tuple[tuple[str, str], ...]:
 
 
 _WORDS = r"(?P<words>(?:°[CF]\b|[a-zμ°$€£/]+)(?:\s+[a-z/]+){0,3})"
-_HOW_MANY = regex(rf"\b(?i:how many)\s+{_WORDS}")
-_IN = regex(rf"\b(?i:in|to|into)\s+(?!second\b){_WORDS}")
+_FOREIGN = r"(?P<words>[^\W\d_]+(?:(?:/|\s+)[^\W\d_]+)?)"
+_HOW_MANY = (
+    regex(rf"\b(?i:how many)\s+{_WORDS}"),
+    regex(
+        r"\b(?i:wie ?viele?|combien d[e'’]|cuánt[ao]s|quant[aeio]s?|hoeveel|ile|сколько|скільки|hur många|kaç"
+        rf"|berapa)\s*{_FOREIGN}"
+    ),
+    regex(r"(?:多少|几|幾|何|몇)\s*(?P<words>[\u3040-\u9fff\uac00-\ud7af]{1,2})"),
+)
+_IN = (
+    regex(rf"\b(?i:in|to|into)\s+(?!second\b){_WORDS}"),
+    regex(rf"\b(?:in|In|en|En|em|Em|à|в|у|i|w)\s+{_FOREIGN}"),
+    regex(r"\b(?P<words>[^\W\d_]{1,20}) (?:cinsinden|में)"),
+)
+"""How many of a unit are asked for, and in which unit, in English, in other languages, and without spaces."""
 _SYMBOLS = frozenset("mghsL")
 """The units of one letter that questions use. In others, `a` is an article and not the ampere."""
 
@@ -247,9 +275,18 @@ _SYMBOLS = frozenset("mghsL")
 def question_unit(question: str) -> Unit | None:
     """The unit that the question asks for; None if it names none, or several."""
     # `How many` takes precedence over `in`: `How many cars in ten minutes?` does not ask for minutes.
-    matches = list(_HOW_MANY.finditer(question)) or list(_IN.finditer(question))
+    if _HOW_MANY[0].search(question):
+        matches = list(_HOW_MANY[0].finditer(question))
+    else:
+        matches = _matches(_HOW_MANY[1:], question) or _matches(_IN, question)
     found = {unit for match in matches if (unit := _named_unit(match["words"].split()))}
     return found.pop() if len(found) == 1 else None
+
+
+def _matches(forms: tuple[re.Pattern[str], ...], question: str) -> list[re.Match[str]]:
+    """The matches of the first form that has any which names a unit."""
+    each = ([m for m in form.finditer(question) if _named_unit(m["words"].split())] for form in forms)
+    return next(filter(None, each), [])
 
 
 def _named_unit(words: list[str]) -> Unit | None:

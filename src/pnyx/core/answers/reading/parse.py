@@ -13,7 +13,7 @@ from ..code.calls import short_calls
 from ..code.literals import Code, read_literal, unfenced
 from ..language.folding import fold_words, is_formula, strip_edges
 from ..language.truths import read_truth
-from ..maths import Value, estimate, read_maths, same_value
+from ..maths import Value, estimate, names_in, read_maths, same_value
 from ..maths.nodes import Bindings, Number
 from ..maths.notation import fractions_of_repeating
 from ..maths.text import text_of
@@ -21,6 +21,7 @@ from ..numbers.bounds import split_bound
 from ..numbers.dates import read_date, read_time
 from ..numbers.number_words import ENGLISH
 from ..numbers.quantities import Quantity, read_quantity
+from ..numbers.spoken import read_spoken
 from ..numbers.units import NONE, Unit, read_unit
 from .hints import NO_HINTS, Hints, hints_of
 from .options import letters_of
@@ -82,6 +83,12 @@ def _equal(one: Answer, two: Answer) -> bool:
     return mine is not None and theirs is not None and same_value(mine, theirs)
 
 
+def _is_formula_for(formula: Answer, last: Answer) -> bool:
+    """Whether one side of an equation has variables, and the last one their value: `A = πr² = 25π`."""
+    mine, theirs = mathematical(formula), mathematical(last)
+    return mine is not None and theirs is not None and bool(names_in(mine)) and not names_in(theirs)
+
+
 def read(value: str, hints: Hints = NO_HINTS) -> Answer:
     """Parse `value` as the first kind that fits all of it."""
     # Most hints do not matter for reading, so that answers to many questions share one cache.
@@ -141,6 +148,8 @@ def _read(value: str, notation: _Notation) -> Answer:
         return Answer("text", shown or code.text, code=code, maths=maths, written=body, exact=value)
     if inner := unfenced(body):
         value = body = _unwrapped(inner)
+    if inches := _INCHES.fullmatch(body):
+        value = body = f"{inches[1]} in"
     body = digits_in_ascii(body)
     if (fraction := fractions_of_repeating(body)) != body:
         value = body = fraction
@@ -170,6 +179,9 @@ def _with_parameter(body: str, found: re.Match[str]) -> str:
     other = re.compile(rf"(?<![A-Za-z\\]){found[1]}(?![A-Za-z])|(?<=\d){found[1]}(?=\\|π)")
     free = found[1] == "k" or not re.search(r"(?<![A-Za-z\\])k(?![A-Za-z])", head)
     return f"{other.sub('k', head)}, k ∈ Z" if free and other.search(head) else body
+
+
+_INCHES = regex(r"(\d+(?:\.\d+)?(?: \d/\d{1,2})?)\s?(?:\"|″|''|”)")
 
 
 _REALS = regex(r"\\mathbb\s*\{?R\}?|ℝ")
@@ -229,7 +241,9 @@ def _named(body: str, name: str, sides: tuple[str, ...], notation: _Notation) ->
     """The answer that a name has; None if its sides are not equal, as in `2 + 3 = 6`."""
     whole = read_maths(body) if len(name) == 1 else None
     *others, last = (_read(side, notation) for side in sides)
-    if last.name or any(not _equal(other, last) for other in others):
+    if last.name or any(
+        not (_equal(other, last) or (name and _is_formula_for(other, last))) for other in others
+    ):
         return None
     if (
         isinstance(whole, Bindings)
@@ -309,7 +323,7 @@ _PERCENT = regex(
 
 
 def _number(text: str, decimal: str) -> Answer | None:
-    quantity = read_quantity(_MINUS.sub("-", _ORDINAL.sub("", text)), decimal)
+    quantity = read_quantity(_MINUS.sub("-", _ORDINAL.sub("", text)), decimal) or read_spoken(text, decimal)
     canonical = str(quantity)
     # A canonical text must parse to itself: "a dozen May" is a date, and a long text is compared as text.
     if quantity is None or len(canonical) > MAX_CHARS or read_date(canonical):
@@ -329,6 +343,7 @@ _WRAPPINGS = tuple(
         r"\\text(?:bf|it|rm)?\s*\{([^{}]*)\}",
         r"\(?([ivx]{1,5}|\d{1,2})\)",
         r"<(https?://[^<>]+)>",
+        r"<(?:b|strong|i|em|u|code|p|span|mark)>([^<>]*)</[a-z]+>",
     )
 )
 
@@ -367,6 +382,9 @@ _UNIT = regex(
 )
 
 
+_UNITS = regex(r"(?:square |sq\.? |cubic )?units?", 2)
+
+
 def _maths(body: str) -> tuple[Value | None, Unit]:
     """The mathematics in `body`, and the unit behind it."""
     if (found := read_maths(body)) is not None:
@@ -375,8 +393,7 @@ def _maths(body: str) -> tuple[Value | None, Unit]:
     if match is None:
         return None, NONE
     name = (match["quoted"] or match["bare"] or "").strip(" .")
-    unit = read_unit(
-        name + (f"^{match['power']}" if match["power"] else ""), counted=match["quoted"] is not None
-    )
+    counted = match["quoted"] is not None or bool(_UNITS.fullmatch(name))
+    unit = read_unit(name + (f"^{match['power']}" if match["power"] else ""), counted=counted)
     head = read_maths(match["head"]) if unit is not None and name else None
     return (head, unit or NONE) if head is not None else (None, NONE)

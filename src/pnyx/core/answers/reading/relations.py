@@ -46,7 +46,7 @@ def split_name(text: str) -> tuple[str, tuple[str, ...]] | None:
         return None
     if sides[0].casefold().removeprefix("the ") in _LABELS:
         return "", sides[1:]
-    name = name_of(sides[0])
+    name = _angle_or_probability(sides[0]) or name_of(sides[0])
     if not name and _IDENTIFIER.fullmatch(sides[0]):
         return sides[0], sides[1:]
     if name is None and _WORDS.fullmatch(sides[0]):
@@ -54,6 +54,18 @@ def split_name(text: str) -> tuple[str, tuple[str, ...]] | None:
     if name:
         return name.removeprefix("the "), sides[1:]
     return None if name is None else ("", sides)
+
+
+_ANGLE = regex(r"\$?(?:the )?m?\s?(?:\\angle|∠|angle)\s*(?:\{\s*)?([A-Z](?:_?[A-Z0-9]){0,3})(?:\s*\})?\$?", 2)
+_PROBABILITY = regex(r"\$?(?:P|Pr|E|Var|Cov)\s*[(\[][^()=]{1,30}[)\]]\$?")
+
+
+def _angle_or_probability(left: str) -> str:
+    """A name that is no expression: `∠ABC`, `P(A|B)`."""
+    if match := _ANGLE.fullmatch(left):
+        return f"∠{match[1].upper()}"
+    match = _PROBABILITY.fullmatch(left)
+    return left.strip("$").replace(r"\mid", "|").replace(" ", "") if match else ""
 
 
 def has_relation(text: str) -> bool:

@@ -131,7 +131,7 @@ _SO = (
     r"|then|indeed|but|and|yet|in (?:conclusion|summary|short|total)|to (?:conclude|sum up)"
     r"|as a result|conclusion|(?:result|total|solution|verdict|decision|choice|sum)(?=\s*:)"
     r"|(?:this|that|which) means|it follows|we (?:get|find|have|conclude|see)"
-    r"|i (?:think|believe|conclude|am confident))(?:\s+that)?\s*[,:]?\s+|[∴⇒→]\s*)"
+    r"|i (?:think|believe|conclude|am confident))(?:\s+that)?(?:\s*[,:])?\s+|[∴⇒→]\s*)"
 )
 _CONCLUDES = regex(rf"{_SO}+", re.IGNORECASE)
 _ANSWER_IS = regex(

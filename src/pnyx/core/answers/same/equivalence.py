@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 from ...caching.regex import regex
+from ...markup.notation import plain
 from ..code.identifiers import read_identifier
-from ..code.literals import unfenced
+from ..code.literals import is_credibly_code
+from ..language.chemistry import read_species
 from ..language.entities import is_symbol, same_thing
-from ..language.folding import fold_words, is_formula, items_of, same_name, strip_edges
+from ..language.folding import is_formula, items_of, same_name, strip_edges
 from ..language.names import read_roman, same_spelling
 from ..language.sentences import stated
-from ..language.truths import read_truth
-from ..maths import differ_clearly, factors, has_products_of_sums, same_value
+from ..maths import differ_clearly, factors, has_products_of_sums, read_maths, same_value, symbolic
 from ..maths.nodes import Apply, Based, Bindings, Comparison, Number
 from ..numbers.dates import read_weekday
 from ..numbers.ordinals import read_ordinal
 from ..numbers.ranges import read_range, read_ratio
-from ..numbers.units import NONE
+from ..numbers.units import NONE, read_unit
+from ..reading.choices import chosen
 from ..reading.counts import in_digits
-from ..reading.envelopes import whole_object_answer
 from ..reading.hints import NO_HINTS, Hints, hints_of
-from ..reading.labels import find_label, labels_in, without_ending
-from ..reading.parse import MAX_CHARS, Answer, mathematical, normalise, read
+from ..reading.parse import Answer, mathematical, normalise, read
 from ..words import months
+from .bare import without_hedge, without_label
+from .lists import same_items
+from .prints import same_constants, same_print
 
 __all__ = ["Answer", "normalise", "read", "same", "same_answer"]
 
@@ -51,67 +53,37 @@ def same(a: str, b: str, question: str | None = None) -> bool:
     if a == b:
         return True
     hints = hints_of(question)
-    one, two = _without_label(a), _without_label(b)
+    one, two = without_label(a), without_label(b)
     if hints.counted or hints.true_or_false:
         one, two = in_digits(one, hints), in_digits(two, hints)
-    if _same(read(_without_hedge(one), hints), read(_without_hedge(two), hints), hints):
+    if _same(read(without_hedge(one), hints), read(without_hedge(two), hints), hints):
         return True
     if max(len(a), len(b)) > MAX_COMPARED:
         return False
-    mine, theirs = (stated(one, question), stated(two, question)) if question else (None, None)
+    mine, theirs = (_stated(one, question), _stated(two, question)) if question else (None, None)
     return bool(mine or theirs) and _same(read(mine or one, hints), read(theirs or two, hints), hints)
 
 
-@functools.lru_cache(maxsize=4096)
-def _without_label(value: str) -> str:
-    """The value behind a label such as `Answer:` or `The answer is`, or a hedge, or in a JSON object."""
-    if len(value) > MAX_CHARS:
-        return value
-    if value[:1] == "{":
-        return whole_object_answer(value) or value
-    if not value[:1].isalpha():
-        return value
-    if (label := find_label(value)) and label.rest.strip():
-        return without_ending(label.rest.strip(), label.languages)
-    if label := next(labels_in(value), None):
-        rest = without_ending(label.rest.strip(), label.languages)
-        lead = value.removesuffix(label.rest)
-        if len(lead.split()) <= 4 and read(rest).kind not in ("text", "truth"):
-            return rest
-    return value
-
-
-@functools.lru_cache(maxsize=4096)
-def _without_hedge(value: str) -> str:
-    """`value` without words that say only how sure it is, and without a remark in brackets."""
-    if not value[:1].isalnum() or len(value) > MAX_CHARS:
-        return value
-    if denied := _NOT_OTHER.fullmatch(value):
-        value = denied[1]
-    return _ASIDE.sub("", _HEDGE.sub("", value, count=1)) or value
+def _stated(text: str, question: str) -> str | None:
+    """What a sentence states; None for a text that has no other words, whose line breaks may count."""
+    found = stated(text, question)
+    return None if found == " ".join(text.split()) else found
 
 
 MAX_COMPARED = 2000
 """Characters of a text that is compared by the rules of its kind; a longer one has to be written alike."""
-_NOT_OTHER = regex(r"((?!(?:not|neither|no)\b)[^\s,][^,]{0,60}), (?:and )?not (?:[^\s,]+ ?){1,4}")
-_ASIDE = regex(
-    r"\s+\((?:approx(?:imately|\.)?|about|rounded[^()]*|exact(?:ly)?"
-    r"|(?:the|which|i\.e\.|since|because|as) [^()]{2,80})\)$",
-    2,
-)
-_HEDGE = regex(
-    r"(?:i (?:think|believe|guess|would say)(?: that)? |(?:it|that)(?: is|['’]s| was) (?!not\b|no\b|n['’]t\b)"
-    r"|(?:most )?(?:probably|likely) )+(?=\S)",
-    2,
-)
-"""Words before an answer that say only how sure it is."""
 
 
 def _same(one: Answer, two: Answer, hints: Hints) -> bool:
     return (
         _same_kind(one, two, hints)
+        or (bool(hints.numbered) and _same_choice(one, two, hints))
         or (hints.ratio and _same_ratio(one, two))
-        or ((hints.ordered or _is_spaced(one) or _is_spaced(two)) and _same_sequence(one, two))
+        or (
+            not hints.verbatim
+            and (hints.ordered or _is_spaced(one) or _is_spaced(two))
+            and _same_sequence(one, two)
+        )
     )
 
 
@@ -136,8 +108,14 @@ _NUMBERS = regex(r"(?<=\d) (?=[+-]?\d{1,2}(?!\d))")
 _IN_ORDER = regex(r"[<>→]|->|\bthen\b|\d[.)] |\d \d")
 
 
+def _same_choice(one: Answer, two: Answer, hints: Hints) -> bool:
+    """Whether two answers name the same numbered options of the question."""
+    mine = chosen(one.written, hints.numbered)
+    return mine is not None and mine == chosen(two.written, hints.numbered)
+
+
 def _same_ratio(one: Answer, two: Answer) -> bool:
-    mine, theirs = read_ratio(one.written), read_ratio(two.written)
+    mine, theirs = read_ratio(plain(one.written)), read_ratio(plain(two.written))
     return mine is not None and mine == theirs
 
 
@@ -149,8 +127,11 @@ def _same_range(one: Answer, two: Answer) -> bool:
 def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if one.name and two.name and one.name != two.name:
         return _same_equation(one, two)
-    if hints.verbatim and not (one.code and two.code):
-        return _same_print(one, two)
+    if hints.verbatim and not (one.code and two.code and same_constants(one.written, two.written)):
+        return same_print(one, two)
+    mine, theirs = read_species(one.written), read_species(two.written)
+    if mine and theirs and (mine == theirs or _SPECIES.fullmatch(mine + theirs)):
+        return mine == theirs
     if (identifier := read_identifier(one.written)) and identifier == read_identifier(two.written):
         return True
     if _are_symbols(one, two, hints):
@@ -166,14 +147,18 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if one.quantity and two.quantity:
         return _same_quantity(one, two, hints)
     if {one.kind, two.kind} == {"time", "number"}:
-        return _same_hour(one, two)
+        return _same_hour(one, two, hints)
     if one.kind == two.kind == "truth":
         return one.text == two.text or (hints.truth and _TRUTHS[one.text] == _TRUTHS[two.text])
     if (one.maths is not None or one.quantity) and (two.maths is not None or two.quantity):
         return _same_maths(one, two, hints)
+    if (one.maths is None) != (two.maths is None) and _same_after_all(one, two, hints):
+        return True
+    if (form := symbolic(one.written)) and form == symbolic(two.written):
+        return True
     if _is_roman(one, two, hints) or _is_roman(two, one, hints):
         return True
-    if hints.printed and _differ_in_case(one, two):
+    if (hints.printed or _names_files(one, two)) and _differ_in_case(one, two):
         return False
     if _bare(one) == _bare(two) or _label_matches(one, two) or _label_matches(two, one):
         return True
@@ -184,33 +169,14 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return True
     return one.kind == two.kind == "text" and (
         same_name(one.written, two.written)
-        or _same_items(one, two, hints)
+        or same_items(one.written, two.written, hints)
         or _same_range(one, two)
         or same_spelling(one.written, two.written, person="person" in hints.topics)
     )
 
 
-def _same_print(one: Answer, two: Answer) -> bool:
-    """Whether two texts are the same output: but for marks around them, spaces at the ends of lines count.
-
-    A string literal is its content, and a number in quotes is another output than the number.
-    """
-    literal, other = (one, two) if one.code else (two, one)
-    if literal.code and literal.code.kind == "string":
-        if other.quantity or other.text in ("true", "false", "none"):
-            return False
-        return literal.code.same_text(_printed(other))
-    return _printed(one) == _printed(two)
-
-
-@functools.lru_cache(maxsize=1024)
-def _print_lines(text: str) -> str:
-    text = unfenced(text.strip()) or text
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
-
-
-def _printed(answer: Answer) -> str:
-    return _print_lines(answer.exact)
+_SPECIES = regex(r"[^→⇌]*\d[^→⇌]*")
+"""Formulas with a number, of which case and charge count: `CO2` is no `Co2`."""
 
 
 def _is_roman(one: Answer, two: Answer, hints: Hints) -> bool:
@@ -231,6 +197,14 @@ def _are_symbols(one: Answer, two: Answer, hints: Hints) -> bool:
 def _differ_in_case(one: Answer, two: Answer) -> bool:
     mine, theirs = strip_edges(one.written), strip_edges(two.written)
     return mine != theirs and mine.casefold() == theirs.casefold()
+
+
+def _names_files(one: Answer, two: Answer) -> bool:
+    """Whether they differ in a file, a path or an identifier, whose case counts: `chmod 755 run.sh`."""
+    words, others = one.written.split(), two.written.split()
+    return len(words) == len(others) > 1 and any(
+        a != b and is_credibly_code(a) and is_credibly_code(b) for a, b in zip(words, others, strict=True)
+    )
 
 
 def _place(answer: Answer) -> tuple[int, str] | None:
@@ -270,7 +244,8 @@ def _same_code(one: Answer, two: Answer, hints: Hints) -> bool:
         return _same(read(literal.code.text), other, NO_HINTS)
     if literal.code.kind == "string" and (other.quantity or other.text in ("true", "false", "none")):
         return False
-    return literal.code.same_text(other.written) or literal.code.same_text(other.exact)
+    written = other.written.replace(" = ", "=") if "=" in literal.code.text else other.written
+    return literal.code.same_text(written) or literal.code.same_text(other.exact)
 
 
 def _in_base(answer: Answer, hints: Hints) -> int | Fraction | None:
@@ -284,11 +259,36 @@ def _in_base(answer: Answer, hints: Hints) -> int | Fraction | None:
     return answer.quantity.value if answer.quantity and answer.quantity.unit is NONE else None
 
 
-def _same_hour(one: Answer, two: Answer) -> bool:
-    """Whether a time of day and hours are the same: `17:00`, `17 h`."""
+def _same_after_all(one: Answer, two: Answer, hints: Hints) -> bool:
+    """Whether text that may be mathematics is what the other one is: `FF` in a base, `b-a`."""
+    value, text = (one, two) if one.maths is not None else (two, one)
+    if isinstance(value.maths, Based):
+        return value.maths.base in hints.bases and text.written.upper() == value.maths.digits
+    if not _DIFFERENCE.fullmatch(text.written) or value.maths is None:
+        return False
+    other = read_maths(f"0+{text.written}")
+    return other is not None and same_value(value.maths, other)
+
+
+_DIFFERENCE = regex(r"[a-j]\s*-\s*[a-j]")
+"""A difference of two letters, which is a range of options for some."""
+
+
+def _same_hour(one: Answer, two: Answer, hints: Hints) -> bool:
+    """Whether a time of day and a duration are the same: `17:00` and `17 h`, `1:15 h` and `75 min`."""
     time, number = (one, two) if one.kind == "time" else (two, one)
-    hours = number.quantity
-    return bool(hours and hours.unit.symbol == "h" and time.text == f"{int(hours.value):02}:00")
+    found = number.quantity
+    if found is None or time.text.count(":") != 1:
+        return False
+    unit = hints.unit if found.unit is NONE else found.unit
+    in_hours = "h" in time.written.casefold() or time.text.endswith(":00")
+    if unit.dimensions != _HOUR.dimensions or not (in_hours and ("h" in time.written or unit == _HOUR)):
+        return False
+    hours, minutes = map(int, time.text.split(":"))
+    return found.value * unit.factor == (hours * 60 + minutes) * 60 * _SECOND.factor
+
+
+_HOUR, _SECOND = read_unit("h") or NONE, read_unit("s") or NONE
 
 
 def _same_quantity(one: Answer, two: Answer, hints: Hints) -> bool:
@@ -338,7 +338,7 @@ def _same_maths(one: Answer, two: Answer, hints: Hints) -> bool:
     return same_value(mine, theirs, ordered=hints.ordered, bases=hints.bases)
 
 
-_NAMED_POINT = regex(r"C\(\d+, ?\d+\)")
+_NAMED_POINT = regex(r"[CP]\(\d+, ?\d+\)")
 
 
 def _is_angle(one: Answer, two: Answer) -> bool:
@@ -352,17 +352,6 @@ def _same_equation(one: Answer, two: Answer) -> bool:
     if mine is None or theirs is None:
         return False
     return same_value(Bindings(((one.name, mine),)), Bindings(((two.name, theirs),)))
-
-
-def _same_items(one: Answer, two: Answer, hints: Hints) -> bool:
-    """Whether two lists of words have the same items, in any order unless the question asks for one."""
-    mine, theirs = (items_of(answer.written, ordered=hints.ordered) for answer in (one, two))
-    if len(mine) < 2 or len(mine) != len(theirs):
-        return False
-    folded = [[fold_words(strip_edges(item)) for item in items] for items in (mine, theirs)]
-    if hints.ordered or any(read_truth(item) or item.isdigit() for item in folded[0]):
-        return folded[0] == folded[1]
-    return sorted(folded[0]) == sorted(folded[1])
 
 
 def _label_matches(one: Answer, two: Answer) -> bool:

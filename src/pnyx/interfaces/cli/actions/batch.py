@@ -28,6 +28,7 @@ from ...open_settings import open_settings
 from ...service import RunService
 from ...views.transcript import paid, quantity
 from ..options import to_request
+from ..records import note_new_database
 from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, Stream, streams
 from ..terminal.progress import Progress
@@ -61,6 +62,7 @@ def batch(
             return _dry_run(output, requests, lines)
         open_files.enter_context(exclusive(data_dir() / "batch" / name, "batch"))
         results = output.out if out is None else open_files.enter_context(_open_results(out, file))
+        results.kept = "; the answers are stored: repeat the command to write all of them"
         work = _Work(output, results, requests, lines, count_lines(questions), require_consensus)
         return asyncio.run(_run(settings, work, concurrency))
 
@@ -125,6 +127,7 @@ class _Work:
 
 async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
     name = work.requests.name
+    note_new_database(settings, work.output)
     async with RunService.open(settings) as service:
         batch = service.batch(name)
         progress = Progress(work.output, work.total)

@@ -35,6 +35,7 @@ from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
 from ..options import AMOUNT, to_request
+from ..records import note_new_database, require_database
 from ..terminal.follow import follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
@@ -59,6 +60,10 @@ def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
 
 async def _chat(settings: Settings, output: Output, choices: RunRequest, resume: str | None) -> int:
     spec = resolve(choices, settings)
+    if resume is None:
+        note_new_database(settings, output)
+    else:
+        require_database(settings)
     async with RunService.open(settings) as service:
         turns: list[Record] = []
         if resume is not None:

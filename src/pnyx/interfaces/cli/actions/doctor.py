@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 
 from .... import protocols
 from ....config.paths import models_dir
-from ....config.schema import OWN, ProviderSettings, Settings, ToolsSettings, nearest
+from ....config.schema import OWN, ProviderSettings, Settings, ToolsSettings
 from ....config.stored_keys import ENVIRONMENT
 from ....errors import ConfigError, NotFound, PnyxError, ProviderError
 from ....providers.catalogue import default_panel, parse_seats
 from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, configure, key_variables, list_models
+from ....similar import nearest
 from ....tools.open import enabled_tools, open_tools
 from ...open_settings import open_settings
 from ...render.terminal import safe, wrap
@@ -112,6 +113,7 @@ async def _database(settings: Settings) -> Finding:
         return Finding("database", None, found, f"check the name, which {where} sets")
     try:
         async with RunRecords.open(settings) as stored:
+            await stored.check()
             name, damage = stored.database_name, await stored.damage()
     except PnyxError as exc:
         return Finding("database", False, str(exc), "repair it, or set PNYX_DATABASE to another one")

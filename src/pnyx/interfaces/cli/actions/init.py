@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from ....config.paths import config_dir
-from ....config.schema import Settings, nearest
+from ....config.schema import Settings
 from ....config.stored_keys import ENVIRONMENT, store
 from ....config.trust import PROJECT_FILE
 from ....core.models import money
@@ -24,6 +24,7 @@ from ....providers.catalogue import Catalogue, default_panel, parse_seats
 from ....providers.installed import KINDS, configure, is_usable, key_variables, list_models
 from ....run.request import RunRequest
 from ....run.resolve import resolve
+from ....similar import nearest
 from ...open_settings import open_settings
 from ...views.plan import plan, price_words
 from ..styles import STYLES

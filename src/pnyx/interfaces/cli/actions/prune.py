@@ -65,6 +65,9 @@ def _rule(settings: Settings, older_than: str | None, keep: str | None) -> Rule:
     except ValueError as exc:
         raise UsageError(f"--older-than: {exc}") from None
     names = settings.storage.keep if keep is None else tuple(filter(None, map(str.strip, keep.split(","))))
+    if not names and keep is not None:
+        # As of a variable of a script that is not set.
+        raise UsageError(f"--keep names nothing; it can name {', '.join(KEEP)}, or be none")
     if names == ("none",):
         names = ()
     if unknown := [name for name in names if name not in KEEP]:

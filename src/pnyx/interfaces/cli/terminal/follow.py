@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from ....core.events import Event, RunFinished, Token, to_json
 from ....core.models import Seat, money
 from ....errors import Halted, Interrupted, OutOfBudget, UsageError
 from ....providers.embedded.weights_table import KNOWN
-from ....providers.installed import address
+from ....providers.installed import address, key_variables
 from ....run.batch import Batch
 from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
@@ -25,6 +26,7 @@ from ...service import RunService
 from ...stop_signals import stop_signals
 from ...views.outcome import headline, stop_message
 from ...views.plan import plan, price_words
+from ..records import note_new_database
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
 
@@ -37,6 +39,8 @@ __all__ = [
     "note_embedded",
     "report_halt",
 ]
+REFUSED = re.compile(r"HTTP 40[13]\b")
+"""A host does not accept the key."""
 
 GRACE_S = 10.0
 """How long calls in flight may continue after the first signal, in seconds."""
@@ -76,6 +80,7 @@ def follow(
 async def _follow(
     settings: Settings, start: Start, output: Output, watch: Watch, answer_text: AnswerText | None
 ) -> Result:
+    note_new_database(settings, output)
     async with RunService.open(settings) as service:
         handle = await follow_run(service, start, output, watch=watch, answer_text=answer_text)
         if not output.out.broken:
@@ -100,6 +105,7 @@ async def follow_run(
     async with _progress(output) as progress:
         with _Stop(progress, on_signal) as stop:
             handle = await start(service)
+            output.out.kept = f"; the run is stored: pnyx show {handle.run_id}"
             if _wants_text(output):
                 handle.stream_text()  # before its first call, which may be sent while the price is read
             progress.cap_usd = handle.spec.budget_usd
@@ -148,11 +154,23 @@ def _wants_text(output: Output) -> bool:
 
 
 def _silent_hosts(settings: Settings, result: Result) -> dict[str, str]:
-    """Provider -> address, of the seats that were dropped in a run without an answer."""
+    """Provider -> where it is and where its key comes from, if seats were dropped and there is no answer."""
     if result.status != "failed":
         return {}
-    names = dict.fromkeys(drop["model"].partition(":")[0] for drop in result.dropped)
-    return {name: url for name in names if (url := address(settings, name))}
+    names: dict[str, str] = {}
+    for drop in result.dropped:
+        name = drop["model"].partition(":")[0]
+        if url := address(settings, name):
+            key = _key_words(settings, name) if REFUSED.search(drop["reason"]) else ""
+            names.setdefault(name, f"{url} (its base_url){key}")
+    return names
+
+
+def _key_words(settings: Settings, name: str) -> str:
+    variables = key_variables(settings.provider(name))
+    if variables:
+        return f", and its key comes from ${' or $'.join(variables)}"
+    return f", and gets no key: api_key_env of [providers.{name}] names the variable of one"
 
 
 def _print(
@@ -176,8 +194,8 @@ def _print(
         output.error(stop_message(document, () if output.quiet else progress.explained))
     if not output.quiet:
         output.err.lines(end_lines(output.err, document, view.tools))
-        for name, url in hosts.items():
-            output.note(f"{name} is at {url} (its base_url). Check hosts, keys and models with: pnyx doctor")
+        for name, where in hosts.items():
+            output.note(f"{name} is at {where}. Check hosts, keys and models with: pnyx doctor")
         output.note(f"run {result.run_id} · pnyx show {result.run_id}", "dim")
 
 

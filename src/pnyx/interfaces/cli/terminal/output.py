@@ -27,7 +27,8 @@ _NO_READER = (errno.EPIPE, errno.EIO)
 class Stream:
     """An output stream. width: columns of a terminal, else None. painted: whether styles are shown.
 
-    essential: whether a command fails if the stream cannot be written. name: for error messages.
+    essential: whether a command fails if the stream cannot be written. name, kept: for error messages: what
+    it is, and where else one finds what was to be written.
     """
 
     file: TextIO
@@ -36,6 +37,7 @@ class Stream:
     essential: bool = True
     broken: bool = False
     name: str = "the output"
+    kept: str = ""
 
     def paint(self, text: str, *styles: str) -> str:
         """Make `text` safe for a terminal and, if this stream is painted, apply styles."""
@@ -68,7 +70,7 @@ class Stream:
                 return
             if exc.errno in _NO_READER:
                 raise ClosedPipe from None
-            raise PnyxError(f"cannot write {self.name}: {exc.strerror or exc}") from exc
+            raise PnyxError(f"cannot write {self.name}: {exc.strerror or exc}{self.kept}") from exc
 
 
 @dataclass(frozen=True)

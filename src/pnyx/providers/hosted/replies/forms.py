@@ -63,7 +63,7 @@ def unwrapped(document: Any) -> Any:
 
 _PLAIN = frozenset(("choices", "candidates", "type", "object"))
 """Keys of almost all documents, which hold no other one."""
-WRAPPERS = ("body", "data", "payload", "Response")
+WRAPPERS = ("body", "data", "payload", "response", "Response")
 """Fields in which gateways and functions of clouds return a reply, or its text."""
 CAPITALISED = {"Choices"}
 """A key that shows the spelling of Tencent's own API."""

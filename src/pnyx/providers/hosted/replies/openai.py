@@ -14,10 +14,13 @@ __all__ = ["OpenAIReader"]
 THOUGHTS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_content", "reasoning_text"),
     *("reasoning_details", "thinking_blocks", "thinking_block"),
+    *("thoughts", "thought", "reasoningContent", "reasoning_summary"),
 )
 """Fields of thoughts, of which a host may send several with the same text."""
 THOUGHT_PARTS = ("thinking", "reasoning", "reasoning_text", "thought")
 TEXT_PARTS = ("", "text", "output_text", "input_text")
+WRAPPERS = ("result", "data", "completion", "chat_completion")
+"""Fields that hold a whole reply: of Cloudflare, and of gateways with a code and a message."""
 _OLLAMA = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
 
 
@@ -33,12 +36,12 @@ class OpenAIReader(Reader):
         """Which documents had usage."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
-        for wrapper in ("result", "data"):  # of Cloudflare, and of gateways with a code and a message
+        for wrapper in WRAPPERS:
             document = mapping(document.get(wrapper)) or document
         self.model = text_of(document.get("model")) or self.model
         groq = mapping(document.get("x_groq"))
         _check(groq.get("error"))
-        usage = document.get("usage") or groq.get("usage")
+        usage = document.get("usage") or groq.get("usage") or mapping(document.get("output")).get("usage")
         self._documents += 1
         counts = any(value for value in mapping(usage).values() if not isinstance(value, Mapping))
         if counts or not self.usage:  # some hosts end a stream with a report of zeros
@@ -60,6 +63,10 @@ class OpenAIReader(Reader):
     def _choices(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the first choice, which some servers put elsewhere."""
         choices = document.get("choices") or mapping(document.get("output")).get("choices")
+        if isinstance(choices, Mapping) and choices and all(str(name).isdecimal() for name in choices):
+            choices = list(choices.values())  # PHP writes a list with gaps so
+        if isinstance(choices, list) and choices and isinstance(choices[0], str):
+            choices = [{"text": choices[0]}]
         yield from first_of(choices)
         if choices:
             return
@@ -72,12 +79,20 @@ class OpenAIReader(Reader):
             yield {**delta, "finish_reason": document.get("done_reason") or document.get("finish_reason")}
         for name in ("response", "result"):  # Cloudflare's own API and Ollama's older one; Baidu's older one
             if isinstance(document.get(name), str):
-                yield {"text": document[name], "finish_reason": document.get("done_reason")}
+                self.report_usage({ours: document.get(name) for name, ours in _OLLAMA.items()})
+                thoughts = {"thinking": document.get("thinking")}
+                yield {
+                    "text": document[name],
+                    "finish_reason": document.get("done_reason"),
+                    "delta": thoughts,
+                }
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[str]:
         _check(choice.get("error"))
         self.report_usage(choice.get("usage"))
-        delta = {name: value for name, value in mapping(choice.get("delta")).items() if value}
+        delta = choice.get("delta")
+        delta = {"content": delta} if isinstance(delta, str) else mapping(delta)
+        delta = {name: value for name, value in delta.items() if value}
         part = {**self._rest(mapping(choice.get("message"))), **delta}
         self.any = self.any or bool(
             part or {"delta", "message", "messages", "text"} & choice.keys() or choice.get("finish_reason")
@@ -85,8 +100,9 @@ class OpenAIReader(Reader):
         _check(part.get("error"))
         self._thoughts(part)
         if "extra_content" in part and mapping(mapping(part["extra_content"]).get("google")).get("thought"):
-            self.think(text_of(part.get("content")).removeprefix("<thought>"))
-            part = {**part, "content": None}
+            thought, _, content = text_of(part.get("content")).partition("</thought>")
+            self.think(thought.removeprefix("<thought>"))
+            part = {**part, "content": content}
         yield from self._content(part.get("content"))
         if not part.get("content"):
             plain = (choice.get(name) for name in ("text", "message", "messages"))
@@ -120,6 +136,8 @@ class OpenAIReader(Reader):
         return rest
 
     def _thoughts(self, part: Mapping[str, Any]) -> None:
+        if "provider_specific_fields" in part:  # of LiteLLM
+            part = {**mapping(part["provider_specific_fields"]), **part}
         found = (text_of(part[name]) for name in THOUGHTS if name in part)
         self.think(next(filter(None, found), ""))
 

@@ -1,0 +1,68 @@
+"""Notations that are rewritten before they are read: sets in words, `log2(8)`, `9C4`, `(1010)_2`, `1+2j`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...caching.regex import regex
+
+__all__ = ["rewritten"]
+
+_UNIT_VECTOR = regex(r"\\(?:mathbf|vec|hat|boldsymbol)\s*\{\s*\\?([ijk])(?:math)?\s*\}")
+"""The unit vectors in bold, which others write with a hat."""
+_PLAIN_VECTOR = regex(r"(?=.*\bi\b|.*\dk?i)(?=.*(?<![A-Za-z])j)[-+*/().\d\s√ijk]+")
+_REALS = r"(?:\\mathbb\s*\{?R\}?|ℝ|(?:the )?(?:set of )?(?:all )?real(?: number)?s)"
+_INTEGERS = r"(?:\\mathbb\s*\{?Z\}?|ℤ|(?:the )?(?:set of )?all integers)"
+_EXCEPT = r",? (?:except|other than|excluding|but)(?: for)? (?:[a-z] ?= ?)?"
+_VALUES = r"(?P<values>[^,{}]{1,30}(?:(?:,| and|, and) [^,{}]{1,30}){0,3})"
+
+
+def _excluded(match: re.Match[str]) -> str:
+    values = re.sub(r",? and ", ", ", match["values"]).replace("x =", "").replace("x=", "")
+    return f"{'Z' if 'ntegers' in match[0] else '(-∞,∞)'}∖\\{{{values}\\}}"
+
+
+def _chosen(match: re.Match[str]) -> str:
+    n, sign, k = match["n"], match["sign"], match["k"]
+    return f"\\binom{{{n}}}{{{k}}}" if sign == "C" else f"({n}!/({n}-{k})!)"
+
+
+_FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (regex(r"^(?:there (?:is|are) )?no (?:real )?solutions?$", re.IGNORECASE), "∅"),
+    (regex(rf"^{_REALS}{_EXCEPT}{_VALUES}$", re.IGNORECASE), _excluded),
+    (regex(rf"^{_INTEGERS}{_EXCEPT}{_VALUES}$", re.IGNORECASE), _excluded),
+    (
+        regex(rf"^{_REALS} (?P<x>[a-z]),? (?:with|where|such that|for which) (?P=x)(?= ?[<>≤≥≠=!\\])", 2),
+        r"\g<x>",
+    ),
+    (regex(rf"{_REALS}\s*[-–]\s*(?=\\?\{{)", re.IGNORECASE), "(-∞,∞)∖"),
+    (regex(r"\\mathbb\s*\{?R\}?|ℝ|^(?:all )?real numbers$|^all reals$", re.IGNORECASE), "(-∞,∞)"),
+    (regex(r"^(?:the )?empty set$", re.IGNORECASE), "∅"),
+    (regex(r"(?<=[)\]])\s*U\s*(?=[(\[])"), "∪"),
+    (regex(r"(?<![A-Za-z\\])log_?(2|10)\s?(?=\()"), r"\\log_{\1}"),
+    (regex(r"^\(([0-9A-Za-z]{1,40})\)(?=_)"), r"\1"),
+    (regex(r"\\math(?:cal|rm|bf)\s*\{O\}|\\mathcal O"), "O"),
+    (regex(r"\{:\}"), ":"),
+    (
+        regex(r"(?:\{?\}?_\{?(?P<n>\d{1,4})\}?\s?(?P<sign>[CP])\s?_\s?\{?(?P<k>\d{1,4})\}?)"),
+        _chosen,
+    ),
+    (regex(r"^\^?\{?(?P<n>\d{1,4})\}?(?P<sign>[CP])_?\{?(?P<k>\d{1,4})\}?$"), _chosen),
+    (regex(r"^<([^<>=]+(?:,[^<>=]+)+)>$"), r"⟨\1⟩"),
+)
+_COMPLEX = regex(r"[-+*/().\d\s]*\dj[-+*/().\d\s]*")
+
+
+def rewritten(text: str) -> str:
+    """`text` in the notation that the lexer reads."""
+    for form, new in _FORMS:
+        text = form.sub(new, text)
+    if "math" in text or "vec" in text or "hat" in text:
+        text = _UNIT_VECTOR.sub(r"\\hat{\1}", text)
+    if "j" in text:
+        if _COMPLEX.fullmatch(text):
+            text = text.replace("j", "i")
+        elif _PLAIN_VECTOR.fullmatch(text):
+            text = re.sub(r"(?<![A-Za-z])([ijk])(?![A-Za-z])", r"\\hat{\1}", text)
+    return text

@@ -1,0 +1,151 @@
+"""What to type instead of a command line that is wrong, in one line. Imported for errors only."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+import click
+
+from ...similar import closest, nearest
+
+__all__ = ["explain_usage", "no_command"]
+
+_PLAIN = {
+    f"a valid {kind}{suffix}": plain
+    for kind, plain in {"integer": "a whole number", "float": "a number"}.items()
+    for suffix in (" range", "")
+}
+"""click's words for numbers -> plain ones."""
+_ELSEWHERE = {
+    "budget": ("cost", "max-cost", "limit-usd", "usd", "price"),
+    "deadline": ("timeout", "time-limit", "max-time"),
+    "deep": ("thorough",),
+    "dry-run": ("estimate", "plan", "cost-only"),
+    "effort": ("reasoning", "reasoning-effort", "thinking"),
+    "file": ("attach", "attachment", "context", "input"),
+    "format": ("type",),
+    "instructions": ("system", "system-prompt", "prompt"),
+    "json": ("output-json", "as-json"),
+    "jsonl": ("stream", "events"),
+    "limit": ("max", "count", "last"),
+    "model": ("models", "seat", "seats", "llm"),
+    "out": ("output", "outfile", "o", "save"),
+    "panel": ("profile", "preset", "team"),
+    "plain": ("no-color", "no-colour"),
+    "protocol": ("mode", "method", "strategy", "pattern"),
+    "quick": ("fast",),
+    "quiet": ("silent",),
+    "rounds": ("max-rounds", "turns", "iterations"),
+    "tools": ("web", "search", "web-search", "browse"),
+    "url": ("link", "page"),
+    "verbose": ("debug",),
+}
+"""Option -> its names in other programs."""
+_NOWHERE = click.Context(click.Command("pnyx"))
+
+
+def explain_usage(exc: click.UsageError, cli: click.Group, args: Sequence[str]) -> str:
+    """The message for a wrong use of a command, with the help that has more. args: the command line."""
+    command, path = _command(exc, cli, args)
+    message = _message(exc, command, path, args)
+    for term, plain in _PLAIN.items():
+        message = message.replace(term, plain)
+    message = re.sub(r"\s*\n\s*", " ", message)
+    return f"{message.removesuffix('.')} (see {path} --help)"
+
+
+def no_command(args: Sequence[str], known: Sequence[str], path: str = "pnyx") -> str:
+    """What to type instead of an unknown command: a similar one, or the question that it seems to be.
+
+    args: from the unknown command on. path: the command that it would belong to.
+    """
+    words = [word for word in args if not word.startswith("-")]
+    if like := closest(args[0], known, 0.8 if len(words) > 2 else 0.6):
+        return f"no command {args[0]!r}; did you mean: {path} {shlex.join([like, *args[1:]])}"
+    if path == "pnyx" and (len(words) > 1 or " " in args[0] or args[0].endswith("?")):
+        return f"no command {args[0][:80]!r}; to ask a question: pnyx ask {shlex.quote(' '.join(words))}"
+    return f"no command {args[0]!r}; the commands are {', '.join(known)}"
+
+
+def _command(
+    exc: click.UsageError, cli: click.Group, args: Sequence[str]
+) -> tuple[click.Command | None, str]:
+    """The command that was used wrongly, and how it is typed. click names it for some errors only."""
+    if exc.ctx is not None:
+        return exc.ctx.command, exc.ctx.command_path
+    # An error of the parser, which knows no command: the names at the front of the command line do.
+    found: click.Command = cli
+    path = "pnyx"
+    for arg in args:
+        inner = found.get_command(click.Context(found), arg) if isinstance(found, click.Group) else None
+        if inner is None:
+            break
+        found, path = inner, f"{path} {arg}"
+    return found, path
+
+
+def _message(exc: click.UsageError, command: click.Command | None, path: str, args: Sequence[str]) -> str:
+    match exc:
+        case click.NoSuchOption():
+            return _no_option(exc.option_name, command, args)
+        case click.NoSuchCommand() if isinstance(command, click.Group):
+            place = args.index(exc.command_name)
+            return no_command(args[place:], command.list_commands(click.Context(command)), path)
+        case click.MissingParameter() if exc.param is not None:
+            return _missing(exc.param)
+        case click.BadOptionUsage():
+            option = next((p for p in _options(command) if exc.option_name in p.opts), None)
+            what = f" {option.make_metavar(click.Context(click.Command('')))}" if option else ""
+            return (
+                f"{exc.option_name} needs a value: {exc.option_name}{what}" if what else exc.format_message()
+            )
+        case click.BadParameter() if exc.param is not None and isinstance(exc.param.type, click.Choice):
+            typed = re.search(r"'(.*?)' is not", exc.message)
+            known = map(str, exc.param.type.choices)
+            return exc.format_message().removesuffix(".") + (nearest(typed[1], known) if typed else "")
+        case _ if exc.message.startswith("Got unexpected extra argument"):
+            extra = re.search(r"\((.*)\)", exc.message, re.DOTALL)
+            quoted = "; quote a text of several words" if _takes_text(command) else ""
+            return f"too many arguments: {extra[1] if extra else ''}{quoted}"
+        case _:
+            return exc.format_message()
+
+
+def _no_option(name: str, command: click.Command | None, args: Sequence[str]) -> str:
+    texts = [text for option in _options(command) for text in (*option.opts, *option.secondary_opts)]
+    known = {text.lstrip("-"): text for text in texts}
+    typed = name.lstrip("-")
+    if not name.startswith("--"):
+        # click reads `-json` as `-j -s -o -n`, and names the first.
+        word = next((arg for arg in args if re.fullmatch(re.escape(name) + r"[a-z][a-z-]*(=.*)?", arg)), "")
+        typed = word.lstrip("-").partition("=")[0] or typed
+        name = f"-{typed}"
+    here = next(
+        (known[option] for option, others in _ELSEWHERE.items() if typed in others and option in known), ""
+    )
+    long = [one for one in known if len(one) > 1]
+    like = known.get(typed) if len(typed) > 1 else None
+    like = like or here or (known.get(closest(typed, long) or "") if len(typed) > 1 else None)
+    return f"no option {name}" + (f"; did you mean {like}?" if like else "")
+
+
+def _missing(param: click.Parameter) -> str:
+    """What is missing, with the values that it may have."""
+    named = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(_NOWHERE)
+    if isinstance(param.type, click.Choice):
+        named = f"{named}, one of {', '.join(map(str, param.type.choices))}," if named[0] == "-" else named
+    return f"{named} is missing" + ("; `pnyx runs` lists runs" if named.startswith("ID") else "")
+
+
+def _takes_text(command: click.Command | None) -> bool:
+    params = command.params if command is not None else ()
+    return any(isinstance(one, click.Argument) and one.make_metavar(_NOWHERE) == "TEXT" for one in params)
+
+
+def _options(command: click.Command | None) -> list[click.Option]:
+    if command is None:
+        return []
+    params = command.get_params(click.Context(command))
+    return [param for param in params if isinstance(param, click.Option) and not param.hidden]

@@ -1,0 +1,44 @@
+"""Failures in other languages, in the English words that the tables of failures have."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from pathlib import Path
+
+__all__ = ["in_english"]
+
+TABLE = Path(__file__).with_suffix(".toml")
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|[。\uff01\uff1f\n]")
+
+
+@lru_cache(maxsize=64)
+def in_english(message: str) -> str:
+    """`message` with the phrases of `failure_phrases.toml` in English, and the rest as it is."""
+    meanings, words = _phrases()
+    found = [
+        english
+        for english, alternatives in meanings
+        if any(_in_one_sentence(parts, message) for parts in alternatives)
+    ]
+    for english, pattern in words:
+        message = pattern.sub(f" {english} ", message)
+    return "\n".join([message, *found])
+
+
+def _in_one_sentence(parts: list[re.Pattern[str]], message: str) -> bool:
+    sentences = _SENTENCE_ENDS.split(message)
+    return any(all(part.search(sentence) for part in parts) for sentence in sentences)
+
+
+@cache
+def _phrases() -> tuple[list[tuple[str, list[list[re.Pattern[str]]]]], list[tuple[str, re.Pattern[str]]]]:
+    """Read and compiled at the first failure: most processes see none."""
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    meanings = [
+        (english, [[re.compile(part, re.IGNORECASE) for part in parts] for parts in alternatives])
+        for english, alternatives in table["meanings"].items()
+    ]
+    words = [(english, re.compile("|".join(one), re.IGNORECASE)) for english, one in table["words"].items()]
+    return meanings, words

@@ -1,0 +1,63 @@
+"""Checks the values of a backup, which a stranger may have written, before they are loaded.
+
+SQLite stores any value in any column: an amount of money could be a text, negative, or infinite.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlalchemy import Column, Float, Integer, LargeBinary, Table, Text
+
+from ..core.models import MOST, NUSD
+from ..errors import StoreError
+from .schema import metadata
+
+__all__ = ["check_values"]
+
+_TYPES = {
+    Text: ("text",),
+    LargeBinary: ("blob",),
+    Integer: ("integer",),
+    Float: ("real", "integer"),
+}
+"""Type of a column -> what SQLite calls values of it; `BigInteger` is an `Integer`."""
+MOST_FLOAT = 1e12
+"""Times are in seconds since 1970."""
+
+
+def check_values(connection: sqlite3.Connection) -> None:
+    """Raise `StoreError` if a value of an SQLite database is not of its column's type, or not possible.
+
+    Numbers are finite, and amounts, counts and sums at least 0. An earlier version lacks some columns.
+    """
+    for table in metadata.sorted_tables:
+        there = {
+            name for (name,) in connection.execute(f"SELECT name FROM pragma_table_info('{table.name}')")
+        }
+        wrong = {column.name: _wrong(column) for column in table.columns if column.name in there}
+        if wrong and (found := connection.execute(_query(table, wrong)).fetchone()) is not None:
+            name, value = found
+            raise StoreError(
+                f"the backup is damaged in its table {table.name!r}: {name} is {str(value)[:80]!r}; "
+                "restore an earlier backup"
+            )
+
+
+def _query(table: Table, wrong: dict[str, str]) -> str:
+    """The name and value of the first column of a row that is wrong."""
+    names = " ".join(f"WHEN {test} THEN '{name}'" for name, test in wrong.items())
+    values = " ".join(f'WHEN {test} THEN "{name}"' for name, test in wrong.items())
+    rows = f"FROM {table.name} WHERE {' OR '.join(wrong.values())} LIMIT 1"
+    return f"SELECT CASE {names} END, CASE {values} END {rows}"
+
+
+def _wrong(column: Column[object]) -> str:
+    """The condition under which a value is wrong. Whether one may be missing is checked by who writes it."""
+    kind = next(kind for kind in _TYPES if isinstance(column.type, kind))
+    listed = ", ".join(f"'{name}'" for name in (*_TYPES[kind], "null"))
+    test = f'typeof("{column.name}") NOT IN ({listed})'
+    bounds = {Integer: (0, round(MOST * NUSD)), Float: (-MOST_FLOAT, MOST_FLOAT)}.get(kind)
+    if bounds is None:
+        return f"({test})"
+    return f'({test} OR "{column.name}" NOT BETWEEN {bounds[0]} AND {bounds[1]})'

@@ -1,0 +1,61 @@
+"""Failures in other languages than English: what kind they are, and what is changed of the request."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pnyx.providers.hosted.failure_phrases import in_english
+from tests.hosts.test_errors import TABLE, Row, answer, output_limit
+
+SENTENCES = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
+STATUS = {
+    "too_long": (400, 500),
+    "rate_limited": (0,),
+    "overloaded": (0,),
+    "refused": (0, 429),
+    "filtered": (0, 400),
+}
+STATUS |= {"auth": (0, 400), "not_found": (0, 400)}
+ACCEPTED = {"overloaded": {"rate_limited", "overloaded"}, "filtered": {"refused"}}
+"""Kinds of a table's sentences: a crowd at a host is named like a crowd of requests, and both are retried."""
+
+
+def reported(sentence: str, status: int = 400) -> Row:
+    body = json.dumps({"error": {"message": sentence, "type": None}}, ensure_ascii=False)
+    return Row("variant", "alpha", status, body, None, 0)
+
+
+@pytest.mark.parametrize("kind", sorted(STATUS))
+def test_a_failure_has_its_kind_in_any_language(kind: str) -> None:
+    accepted = ACCEPTED.get(kind, {kind})
+    wrong = []
+    for sentence in SENTENCES[kind]:
+        for status in STATUS[kind]:
+            row = reported(sentence, status)
+            if row.error.kind not in accepted or answer(row).change is not None:
+                wrong.append((status, row.error.kind, sentence))
+            assert sentence in str(row.error)
+    assert wrong == []
+
+
+def test_a_refused_parameter_is_left_out_in_any_language() -> None:
+    gone = {sentence: answer(reported(sentence)).gone for sentence in SENTENCES["parameter"]}
+    assert {sentence: names for sentence, names in gone.items() if names != {"temperature"}} == {}
+
+
+def test_an_output_limit_is_lowered_in_any_language() -> None:
+    limits = {sentence: output_limit(answer(reported(sentence)).body) for sentence in SENTENCES["limit"]}
+    assert {sentence: limit for sentence, limit in limits.items() if limit != 8192} == {}
+
+
+def test_english_has_no_words_of_another_meaning_in_another_language() -> None:
+    def bodies() -> list[tuple[str, Any]]:
+        return [(kind, row[2]) for kind, rows in TABLE.items() for row in rows if row[2].isascii()]
+
+    added = {(kind, in_english(body).removeprefix(body).strip()) for kind, body in bodies()}
+    assert added <= {(kind, "") for kind in TABLE} | {("auth", "invalid api key")}
