@@ -19,22 +19,15 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-<<<<<<< HEAD
-BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "json_bytes", "similar"}
-=======
-BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "isolation", "similar"}
->>>>>>> main
+BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "isolation", "json_bytes", "similar"}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
     "plugins": {"errors", "similar"},
     "extras": {"errors"},
     "gc_pause": set(),
-<<<<<<< HEAD
     "json_bytes": set(),
-=======
     "isolation": set(),
->>>>>>> main
     "similar": set(),
     "core": BASE,
     "config": BASE | {"core"},
