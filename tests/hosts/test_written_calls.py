@@ -8,6 +8,7 @@ import pytest
 
 from pnyx.providers.base import Call, Message, ToolSpec
 from pnyx.providers.hosted.provider import open_hosted
+from pnyx.providers.hosted.replies.held_text import HeldText
 from pnyx.providers.hosted.replies.written_calls import text_without, written_calls
 from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
@@ -91,21 +92,24 @@ def test_text_about_a_call_is_text(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [FORMS[0][1], FORMS[-1][1]], ids=["hermes", "gpt-oss"])
+@pytest.mark.parametrize("stream", [False, True])
 async def test_a_host_that_passes_calls_on_as_text_is_read_like_one_that_reads_them(
-    lab: ScriptedHost, text: str
+    lab: ScriptedHost, text: str, stream: bool
 ) -> None:
     lab.on("alpha", text=text)
+    shown: list[str] = []
     provider = open_hosted("openai", base_url=lab.openai, api_key="k")
     tool = ToolSpec("add", "Adds.", {"type": "object", "properties": {}})
     try:
         reply = await provider.complete(
-            Call("alpha", (Message("user", "Add."),), max_tokens=100, tools=(tool,))
+            Call("alpha", (Message("user", "Add."),), max_tokens=100, tools=(tool,)),
+            shown.append if stream else None,
         )
     finally:
         await provider.close()
     assert [(call.name, call.arguments) for call in reply.tool_calls] == ONE
     assert reply.finish_reason == "tool"
-    assert "add" not in reply.text
+    assert "add" not in reply.text + "".join(shown)
 
 
 @pytest.mark.parametrize(
@@ -117,3 +121,51 @@ def test_calls_that_never_end_are_searched_once(opening: str, end: str) -> None:
     start = time.process_time()
     written_calls(text, {"read"})
     assert time.process_time() - start < 1.0
+
+
+def streamed(text: str, size: int) -> tuple[str, str]:
+    """What a client sees before the reply has ended, and after it."""
+    shown: list[str] = []
+    held = HeldText(NAMES, shown.append)
+    for at in range(0, len(text), size):
+        held.add(text[at : at + size])
+    before = "".join(shown)
+    calls = written_calls(text, NAMES)
+    held.end(text_without(text, calls) if calls else text)
+    return before, "".join(shown)
+
+
+@rows("name, text, rest", FORMS)
+def test_no_part_of_a_call_is_streamed(name: str, text: str, rest: str) -> None:
+    for size in (1, 3, 1000):
+        assert streamed(text, size)[1].strip() == rest
+        looked = f"I look.\n{text}"
+        whole = text_without(looked, calls) if (calls := written_calls(looked, NAMES)) else looked
+        before, after = streamed(looked, size)
+        assert before.startswith("I look.\n")
+        assert after.strip() == whole
+
+
+STREAMED = [
+    "The tag <tool_call> opens a call, [TOOL_CALLS] too, and <function=x> as well. Done here, all of it.",
+    "a < b, <b>bold</b>, [1, 2], {x} and no call at all in all of this text",
+    '{"answer": 4, "name": "add", "text": "a document that starts with no key of a call"}',
+    "<think>I may write <tool_call>{}</tool_call>.</think>No, I answer at once and in full.",
+    "```\n<tool_call>\n{}\n```\nThat is how a call looks in the form of Hermes.",
+    "<tools>hammer</tools>, and nails that are no tools of mine",
+]
+
+
+@rows("text", [*STREAMED, *(text for _, text in TEXTS)])
+def test_text_that_is_no_call_is_streamed_whole(text: str) -> None:
+    for size in (1, 3, 1000):
+        before, after = streamed(text, size)
+        assert after == text
+        assert text not in STREAMED or len(before) >= len(text) - 8
+
+
+def test_a_long_text_is_read_once() -> None:
+    start = time.process_time()
+    streamed("<tool_call>" + "x" * 40_000, 4)
+    streamed("a {} < [ " * 8_000, 4)
+    assert time.process_time() - start < 2.0

@@ -5,12 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 import pnyx
 from pnyx.core.tool_calls import ToolSpec
 from pnyx.tools import Tool, Toolbox
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no message")
+
 
 FAULTS = (
     ValueError("odd"),
@@ -21,8 +28,11 @@ FAULTS = (
     AssertionError(),
     OSError(5, "input/output error"),
     asyncio.CancelledError(),
+    SystemExit(3),
+    UnprintableError(),
+    BaseExceptionGroup("several", [SystemExit(1)]),
 )
-REPLIES: tuple[Any, ...] = ("text", None, b"bytes", {"text": "x"}, 7)
+REPLIES: tuple[Any, ...] = ("text", None, b"bytes", {"text": "x"}, 7, Mock(spec=pnyx.Completion))
 
 
 class Broken:
@@ -30,7 +40,11 @@ class Broken:
 
     def __init__(self, where: str, fault: BaseException | None = None, reply: Any = None) -> None:
         self.where, self.fault, self.reply = where, fault, reply
-        self.is_open = where != "ensure_open"
+
+    @property
+    def is_open(self) -> bool:
+        self._break("is_open")
+        return self.where != "ensure_open"
 
     def _break(self, where: str) -> None:
         if where == self.where and self.fault is not None:
@@ -81,11 +95,32 @@ async def test_a_reply_of_another_type_loses_only_its_seat(
 ) -> None:
     done = await _run(Broken("reply", reply=reply), tmp_path, monkeypatch)
     assert (done.final_answer, done.degraded) == ("4", True)
-    assert type(reply).__name__ in done.dropped[0]["reason"]
+    assert type(reply).__name__ in done.dropped[0]["reason"] or "Completion" in done.dropped[0]["reason"]
 
 
-@pytest.mark.parametrize("where", ["ensure_open", "searches"])
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+async def test_a_provider_that_cancels_the_task_that_calls_it_loses_only_its_seat(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class CancelsItself(Broken):
+        async def complete(self, call: pnyx.Call, on_text: Callable[[str], None] | None = None) -> Any:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(0)
+
+    done = await _run(CancelsItself("complete"), tmp_path, monkeypatch)
+    assert (done.final_answer, done.degraded) == ("4", True)
+    assert "cancelled" in done.dropped[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("where", "fault"),
+    [
+        *((where, fault) for where in ("ensure_open", "searches") for fault in FAULTS),
+        ("is_open", ValueError("odd")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
 async def test_a_method_beside_the_call_that_raises_fails_no_run(
     where: str, fault: BaseException, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

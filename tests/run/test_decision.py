@@ -40,10 +40,20 @@ def decided(**fields: Any) -> pnyx.Decision:
         (decided(rigor=-0.1), "rigor must be a number from 0 to 1, or None, not -0.1"),
         (decided(agreement=math.nan), "agreement must be a number from 0 to 1, or None, not nan"),
         (decided(agreement="all"), "agreement must be a number from 0 to 1, or None, not 'all'"),
-        (decided(dissent=("no",)), "dissent must contain Dissent objects only"),
+        (decided(dissent=("no",)), "dissent must be a tuple of Dissent objects with texts, not ('no',)"),
+        (decided(dissent=None), "dissent must be a tuple of Dissent objects with texts, not None"),
+        (decided(dissent=(pnyx.Dissent("A", "m:a", None),)), "dissent must be"),  # type: ignore[arg-type]
         (decided(detail={"share": math.nan}), "detail must be JSON: Out of range float values"),
         (decided(detail={"seats": {"A"}}), "detail must be JSON: Object of type set"),
-        (decided(rounds=math.inf), "rounds must be JSON: Out of range float values"),
+        (decided(detail=[("seats", 2)]), "detail must be a mapping, not [('seats', 2)]"),
+        (decided(rounds=math.inf), "rounds must be a whole number, not inf"),
+        (decided(rounds=True), "rounds must be a whole number, not True"),
+        (decided(rounds=-1), "rounds must be a whole number, not -1"),
+        (decided(final_answer=4), "final_answer must be text or None, not 4"),
+        (decided(support_rule=["votes"]), "support_rule must be text or None"),
+        (decided(stop_reason=None), "stop_reason must be text, not None"),
+        (decided(converged="yes"), "converged must be true, false or None, not 'yes'"),
+        (decided(consensus_reached=1), "consensus_reached must be true, false or None, not 1"),
     ],
 )
 async def test_an_invalid_decision_fails_its_run(

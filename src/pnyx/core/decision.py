@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from .context.files import File
@@ -23,7 +22,6 @@ __all__ = [
     "Dissent",
     "Given",
     "Status",
-    "flaw",
 ]
 
 Decided: TypeAlias = Literal["consensus", "majority", "plurality", "decided", "stalled", "deadlock", "single"]
@@ -114,28 +112,3 @@ class Decision:
         if self.support is None and self.confidence is not None:
             object.__setattr__(self, "support", self.confidence)
             object.__setattr__(self, "support_rule", self.confidence_rule)
-
-
-def flaw(decision: object) -> str | None:
-    """Return what is wrong with the return value of a protocol, which can be anything, or None."""
-    if not isinstance(decision, Decision):
-        return f"it must return a Decision, not {type(decision).__name__}"
-    if decision.status not in DECIDED:
-        return f"status must be one of {', '.join(DECIDED)}, not {decision.status!r}"
-    answer: object = decision.answer
-    if not isinstance(answer, str) or not answer.strip():
-        return f"answer must be text that is not blank, not {answer!r}"
-    for name in ("confidence", "support", "rigor", "agreement"):
-        share = getattr(decision, name)
-        # Binary fractions may add up to a little more than 1.
-        if share is not None and not (isinstance(share, int | float) and 0 <= round(share, 9) <= 1):
-            return f"{name} must be a number from 0 to 1, or None, not {share!r}"
-    if not all(isinstance(one, Dissent) for one in decision.dissent):
-        return "dissent must contain Dissent objects only"
-    for name, value in vars(decision).items():
-        try:
-            plain = dict(value) if name == "detail" else value
-            json.dumps(plain, default=asdict if name == "dissent" else None, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as exc:
-            return f"{name} must be JSON: {exc}"
-    return None

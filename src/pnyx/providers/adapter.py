@@ -19,7 +19,7 @@ class SimpleProvider(Protocol):
     """The least a provider can be: one method that returns the reply to a call, as text or a `Completion`.
 
     `call.prompt` is the text to answer, `call.model` the model's name after the colon. An error that is
-    not a `ProviderError` drops the seat that made the call.
+    not a `ProviderError` is a malformed reply to the call.
     """
 
     def complete(self, call: Call, /) -> Awaitable[str | Completion]: ...
@@ -47,17 +47,13 @@ class Adapter:
         self._provider, self._owned = provider, owned
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        try:
-            reply: Any = await self._provider.complete(call)
-        except (ProviderError, TimeoutError):
-            raise
-        except Exception as exc:
-            raise ProviderError("unavailable", f"{type(exc).__name__}: {exc}", billed=True) from exc
+        reply: Any = await self._provider.complete(call)
         if isinstance(reply, str):
             reply = Completion(reply, model=call.model)
         if not isinstance(reply, Completion):
             kind = type(reply).__name__
-            raise ProviderError("unavailable", f"complete() returned {kind}, not text or a pnyx.Completion")
+            message = f"complete() returned {kind}, not text or a pnyx.Completion"
+            raise ProviderError("malformed", message, billed=True)
         if on_text is not None:
             on_text(reply.text)
         return reply

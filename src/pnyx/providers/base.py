@@ -7,9 +7,8 @@ for every failure, and on cancellation closes its connection or stops generating
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from ..core.models import Usage
@@ -17,6 +16,7 @@ from ..core.steps import Schema
 from ..core.thinking import Effort
 from ..core.tool_calls import ToolCall, ToolSpec
 from ..errors import ProviderError
+from ..isolation import OwnCancellationError, describe, isolate
 
 __all__ = [
     "Call",
@@ -144,17 +144,25 @@ class Provider(Protocol):
 
 
 def is_open(provider: Provider) -> bool:
-    """Whether `ensure_open` has nothing left to load."""
-    return bool(getattr(provider, "is_open", not hasattr(provider, "ensure_open")))
+    """Whether `ensure_open` has nothing left to load; False if the provider does not say."""
+    try:
+        return bool(getattr(provider, "is_open", not hasattr(provider, "ensure_open")))
+    except Exception:
+        return False  # `ensure_open` is tried, and its fault belongs to the call
 
 
 async def complete_call(provider: Provider, call: Call, on_text: Callable[[str], None] | None) -> Completion:
     """Return the reply. Raises only `ProviderError`, `TimeoutError` and the caller's cancellation."""
-    reply: object = await guard(lambda: provider.complete(call, on_text))
+    return await guard(lambda: _complete(provider, call, on_text))
+
+
+async def _complete(provider: Provider, call: Call, on_text: Callable[[str], None] | None) -> Completion:
+    reply: object = await provider.complete(call, on_text)
     if not isinstance(reply, Completion):
         kind = type(reply).__name__
         raise ProviderError("malformed", f"complete() returned {kind}, not a pnyx.Completion", billed=True)
-    return reply
+    # Made again: an object of a subclass, or of a mock, may not have checked its fields.
+    return Completion(**{one.name: getattr(reply, one.name) for one in fields(Completion)})
 
 
 async def guard(method: Callable[[], Awaitable[T]]) -> T:
@@ -163,22 +171,15 @@ async def guard(method: Callable[[], Awaitable[T]]) -> T:
     Raises only `ProviderError`, `TimeoutError` and the caller's cancellation.
     """
     try:
-        return await method()
+        return await isolate(method)
     except (ProviderError, TimeoutError):
         raise
-    except asyncio.CancelledError as exc:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise  # by the run itself
+    except OwnCancellationError as exc:
         raise ProviderError("malformed", "the provider cancelled the call itself", billed=True) from exc
     except ConnectionError as exc:
-        raise ProviderError("unreachable", _describe(exc), billed=True) from exc
+        raise ProviderError("unreachable", f"the provider raised {describe(exc)}", billed=True) from exc
     except Exception as exc:
-        raise ProviderError("malformed", _describe(exc), billed=True) from exc
-
-
-def _describe(exc: Exception) -> str:
-    return f"the provider raised {type(exc).__name__}: {exc}"
+        raise ProviderError("malformed", f"the provider raised {describe(exc)}", billed=True) from exc
 
 
 async def ensure_open(provider: Provider) -> None:

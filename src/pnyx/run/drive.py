@@ -18,10 +18,11 @@ import time
 import typing
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Generic, TypeVar, cast
 
-from ..core.decision import flaw
+from ..core.flaws import decision_flaw, step_flaw
 from ..core.phases import START
 from ..core.protocol import Protocol
 from ..core.steps import (
@@ -41,13 +42,17 @@ from ..core.steps import (
     Use,
 )
 from ..core.tool_calls import ToolResult
-from ..errors import Halted, NoQuorum, ScriptError, SeatAbsent
+from ..errors import Diverged, Fenced, Halted, NoQuorum, ScriptError, SeatAbsent, StoreError
+from ..isolation import describe
 
 __all__ = ["Late", "Node", "Resolve", "Scheduler", "StepHandler", "Where", "drive"]
 
 T = TypeVar("T")
 GRACE_S = 2.0
 """The least time for the remaining branches once the outcome of a parallel step is certain, in seconds."""
+
+CONTROL = (Halted, Fenced, StoreError, Diverged)
+"""What the run itself raises to stop. A protocol that raises one, or ends the process, is at fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +146,21 @@ async def drive(
     """
     where = Where(protocol.name, closing=closing)
     driver = _Driver(protocol, panel, handler, resolve, scheduler or _Concurrent(), where)
-    decision = await driver.script(protocol.script(brief, panel), path, root=True)
-    if (problem := flaw(decision)) is not None:
+    coroutine = _contain(protocol, partial(protocol.script, brief, panel))
+    decision = await driver.script(coroutine, path, root=True)
+    if (problem := decision_flaw(decision)) is not None:
         raise ScriptError(f"{protocol.name}: {problem}")
     return cast(Decision, decision)
+
+
+def _contain(protocol: Protocol, call: Callable[[], T]) -> T:
+    """Return what the protocol's code returns. Raises `ScriptError` for what would stop more than its run."""
+    try:
+        return call()
+    except BaseException as exc:
+        if isinstance(exc, CONTROL) or not isinstance(exc, Exception | KeyboardInterrupt):
+            raise ScriptError(f"{protocol.name}: it raised {describe(exc)}") from exc
+        raise
 
 
 class _Driver:
@@ -163,13 +179,17 @@ class _Driver:
 
     async def script(self, coroutine: Coroutine[Step[Any], Any, Any], path: str, root: bool = False) -> Any:
         """Run a script to its return value; of errors, only `SeatAbsent` and `NoQuorum` reach it."""
+        if not isinstance(coroutine, Coroutine):
+            kind = type(coroutine).__name__
+            raise ScriptError(f"{self.protocol.name}: it must be an async function, which awaits; not {kind}")
         value: Any = None
         error: Exception | None = None
         position = 0
         try:
             while True:
+                advance = partial(coroutine.throw, error) if error else partial(coroutine.send, value)
                 try:
-                    step = coroutine.throw(error) if error else coroutine.send(value)
+                    step = _contain(self.protocol, advance)
                 except StopIteration as done:
                     return done.value
                 value, error, key = None, None, f"{path}/{position}"
@@ -182,6 +202,8 @@ class _Driver:
             coroutine.close()
 
     async def step(self, key: str, step: object, root: bool) -> Any:
+        if (problem := step_flaw(step)) is not None:
+            raise ScriptError(f"{self.protocol.name}: {problem}")
         match step:
             case Ask():
                 return await self.handler.ask(key, step, self.where)
@@ -207,9 +229,6 @@ class _Driver:
                 return await self.handler.enter(key, step, self.where)
             case Enter():
                 raise ScriptError(f"{self.protocol.name}: a parallel branch may not change the phase")
-        raise ScriptError(
-            f"{self.protocol.name}: a protocol may only await its panel, not {type(step).__name__}"
-        )
 
     async def branch(self, key: str, branch: Branch[T]) -> T:
         if isinstance(branch, Step):
@@ -249,7 +268,10 @@ class _Driver:
             raise ScriptError(f"{self.protocol.name}: a graph needs nodes that it lacks: {sorted(unknown)}")
 
         def node(label: str, needs: Sequence[str], script: Callable[[Mapping[str, T]], Branch[T]]) -> Node[T]:
-            return Node(needs, lambda results: self.branch(f"{key}.{label}", script(results)))
+            def start(results: Mapping[str, T]) -> Coroutine[Any, Any, T]:
+                return self.branch(f"{key}.{label}", _contain(self.protocol, partial(script, results)))
+
+            return Node(needs, start)
 
         results = await self.scheduler.run_graph({label: node(label, *spec) for label, spec in nodes.items()})
         present = {label: r for label, r in zip(nodes, results, strict=True) if not isinstance(r, Exception)}

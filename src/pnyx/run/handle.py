@@ -26,6 +26,7 @@ from ..errors import (
     StoreError,
     WorkersLost,
 )
+from ..isolation import describe
 from ..store.money import ledger
 from .broadcast import TextWanted
 from .calls.limits import now
@@ -220,9 +221,7 @@ class RunHandle:
         except (Fenced, StoreError):
             raise
         except Exception as exc:
-            return await self._finish(
-                self._undecided_result("failed", "error", f"{type(exc).__name__}: {exc}")
-            )
+            return await self._finish(self._undecided_result("failed", "error", describe(exc)))
 
     async def _finish(self, result: Result) -> Result:
         self._is_ending = True

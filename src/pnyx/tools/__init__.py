@@ -5,12 +5,12 @@ Tools only read, so a call that a crash interrupted is repeated on resume.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..core.tool_calls import ToolResult, ToolSpec
+from ..isolation import OwnCancellationError, describe, isolate
 
 __all__ = ["Tool", "ToolError", "Toolbox"]
 
@@ -49,16 +49,13 @@ class Toolbox:
                 f"there is no tool {name!r}; available: {', '.join(self.tools) or 'none'}", False
             )
         try:
-            text = await self.tools[name].run(arguments)
+            text = await isolate(lambda: self.tools[name].run(arguments))
         except ToolError as exc:
             return ToolResult(str(exc), False)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise  # by the run itself
+        except OwnCancellationError:
             return ToolResult("the tool cancelled itself", False)
         except Exception as exc:
-            return ToolResult(f"the tool failed with {type(exc).__name__}: {exc}", False)
+            return ToolResult(f"the tool failed with {describe(exc)}", False)
         if not isinstance(text, str):
             return ToolResult(f"the tool returned {type(text).__name__}, not text", False)
         if len(text) > self.limit:

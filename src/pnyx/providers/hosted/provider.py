@@ -29,6 +29,7 @@ from .dialects import DIALECTS, Dialect
 from .failures import HostError, one_line, unreadable
 from .plain import PlainWriter
 from .replies.forms import Reply
+from .replies.held_text import HeldText
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
 from .thinking_switches import set_thinking
@@ -88,14 +89,18 @@ class HostedProvider:
             request = await self._request(call, learned, on_text is not None)
             learned.apply(request.body)
             reply = Reply(self._dialect.reader)
+            held = HeldText({tool.name for tool in call.tools}, on_text) if on_text and call.tools else None
+            show = held.add if held else on_text
             try:
                 async with aclosing(self._texts(call, request, reply, on_text is not None)) as texts:
                     async for text in texts:
-                        if on_text is not None:
-                            on_text(text)
+                        if show is not None:
+                            show(text)
                 notes = tuple(f"{call.model} {note}" for note in learned.take_notes())
                 completion = self._completion(call, reply.reader, notes)
                 learned.reasons = learned.reasons or _reasons(completion)
+                if held is not None:
+                    held.end(completion.text)
                 return completion
             except HostError as exc:
                 if reply.reader.text or not changes_left:
