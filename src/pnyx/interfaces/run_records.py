@@ -246,9 +246,11 @@ class RunRecords:
         work = partial(record_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
         return await self._database.write(work)
 
-    async def judgements(self, owner: str) -> list[JudgedRun]:
-        """The judged decisions of an owner."""
-        return await self._database.read(partial(outcomes.history, owner=owner))
+    async def judgements(self, owner: str, with_questions: bool = False) -> list[JudgedRun]:
+        """The judged decisions of an owner. with_questions: read which of them ask the same."""
+        return await self._database.read(
+            partial(outcomes.history, owner=owner, with_questions=with_questions)
+        )
 
     async def record_outcomes(self, judged_runs: Mapping[str, JudgedRun]) -> None:
         """Record an evaluation's outcomes, by run id. Each question counts once, by its latest run."""
