@@ -58,7 +58,10 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         one, two = in_digits(one, hints), in_digits(two, hints)
     if hints.numbered and any(contradicts(text, hints.numbered) for text in (one, two)):
         return False
-    if _same(read(without_hedge(one), hints), read(without_hedge(two), hints), hints):
+    bare = without_hedge(one), without_hedge(two)
+    if _same(read(bare[0], hints), read(bare[1], hints), hints):
+        return True
+    if bare != (one, two) and _same(read(one, hints), read(two, hints), hints):
         return True
     if max(len(a), len(b)) > MAX_COMPARED:
         return False
