@@ -267,9 +267,11 @@ class RunRecords:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
         return await self._database.read(partial(cost_sums, since=since, owner=owner))
 
-    async def run_spending(self, since: str, owner: str | None = None) -> list[CallCosts]:
-        """The same by run: a row for each run, day and model."""
-        return await self._database.read(partial(call_costs, since=since, owner=owner))
+    async def run_spending(
+        self, since: str, owner: str | None = None, most: int | None = None
+    ) -> list[CallCosts]:
+        """The same by run: a row for each run, day and model. most: only of so many runs, the dearest."""
+        return await self._database.read(partial(call_costs, since=since, owner=owner, most=most))
 
     async def cost_factor(self, spec: Spec) -> float | None:
         """The cost of earlier runs as a share of what was expected of them; None without any.

@@ -77,8 +77,10 @@ def support(statements: Sequence[Statement], answer: str | None) -> float | None
 def support_of(short: str | None, statements: Sequence[Statement]) -> float | None:
     """Return the support of a short answer by statements whose `group` is a short answer as it was read."""
     groups = group_answers([one.group for one in statements])
-    grouped = [replace(one, group=find_group(one.group, groups)) for one in statements]
-    return support(grouped, find_group(short, groups) or short)
+    # Most statements are of few answers, and to find a group compares them with all others.
+    names = {answer: find_group(answer, groups) for answer in {short, *(one.group for one in statements)}}
+    grouped = [replace(one, group=names[one.group]) for one in statements]
+    return support(grouped, names[short] or short)
 
 
 def stated(reply: Reply, turn: int, question: str | None = None) -> Statement:
