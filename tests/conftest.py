@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
-import hypothesis
 import pytest
 
 from pnyx.config.paths import models_dir
-from tests.support import network
+from tests.support import network, properties
 from tests.support.postgres import PostgresServer
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
@@ -24,9 +23,7 @@ from tests.support.waiting import until_midnight
 
 network.forbid()
 
-# The same examples in every run, so that a red build means a change and not bad luck.
-hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, database=None)
-hypothesis.settings.load_profile("ci")
+properties.load_profile()
 
 # Weights are the one thing of the real home that tests may use: computed before the home is hidden.
 MODELS = str(models_dir())

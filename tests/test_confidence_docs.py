@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pnyx.reliability.calibration import ENOUGH, CalibratedConfidence
-from tests.support.examples import blocks, run_example, type_errors
+from tests.support.examples import blocks, run_example
 
 PAGE = Path(__file__).parents[1] / "docs/confidence.md"
 
@@ -15,10 +15,6 @@ PAGE = Path(__file__).parents[1] / "docs/confidence.md"
 def test_the_example_prints_what_the_page_says(tmp_path: Path) -> None:
     (example,), (printed,) = blocks(PAGE, "python"), blocks(PAGE, "text")
     assert list(run_example(example, tmp_path)) == printed.strip().splitlines()
-
-
-def test_the_example_satisfies_a_strict_type_checker(tmp_path: Path) -> None:
-    assert type_errors(blocks(PAGE, "python"), tmp_path) == ""
 
 
 def test_the_page_has_the_fields_and_the_least_number_of_outcomes() -> None:

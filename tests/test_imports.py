@@ -19,13 +19,14 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "isolation", "similar"}
+BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "isolation", "json_bytes", "similar"}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
     "plugins": {"errors", "similar"},
     "extras": {"errors"},
     "gc_pause": set(),
+    "json_bytes": set(),
     "isolation": set(),
     "similar": set(),
     "core": BASE,

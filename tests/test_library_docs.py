@@ -40,8 +40,11 @@ def test_an_example_runs_and_prints_the_expected_lines(number: int, tmp_path: Pa
     assert printed == PRINTED[number]
 
 
-def test_the_examples_satisfy_a_strict_type_checker(tmp_path: Path) -> None:
-    assert type_errors([*blocks(README, "python"), *blocks(LIBRARY, "python"), NARROWED], tmp_path) == ""
+def test_the_examples_of_all_pages_satisfy_a_strict_type_checker(tmp_path: Path) -> None:
+    pages = (README, LIBRARY, DOCS / "confidence.md")
+    assert (
+        type_errors([*(text for page in pages for text in blocks(page, "python")), NARROWED], tmp_path) == ""
+    )
 
 
 NARROWED = """

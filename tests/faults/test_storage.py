@@ -16,7 +16,7 @@ import pytest
 import pnyx
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.runner import Runner
-from pnyx.store import engine
+from pnyx.store import sqlite as sqlite_module
 from pnyx.store.schema import REVISION
 from tests.faults.test_processes import KILLS
 from tests.faults.trial import Trial, soon
@@ -177,7 +177,7 @@ def test_a_permanently_locked_database_is_a_typed_error_and_nothing_is_sent(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert trial.ask().code == 0
-    monkeypatch.setattr(engine, "BUSY_S", 0.5)
+    monkeypatch.setattr(sqlite_module, "BUSY_S", 0.5)
     sent = len(trial.host.log)
     with locked(path_of(trial)):
         done = trial.ask()

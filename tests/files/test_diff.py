@@ -6,12 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import UsageError
 from pnyx.files.diff import is_revision, read_diff
 from pnyx.files.diff_lines import is_diff, number_diff
+from tests.support.properties import examples
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -137,7 +138,7 @@ def test_programs_of_the_repositorys_settings_are_not_run(repository: Path) -> N
     assert not marker.exists()
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.lists(st.sampled_from(["keep", "drop", "add", "-- x", "++ y", "@@ z"]), min_size=1, max_size=12))
 def test_every_added_or_kept_line_has_its_number_in_the_new_file(
     tmp_path_factory: pytest.TempPathFactory, kinds: list[str]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import ProviderError
@@ -18,6 +18,7 @@ from pnyx.providers.base import Call, Completion, Message
 from pnyx.providers.hosted.connection import Connection, Limits, Response
 from pnyx.providers.hosted.provider import HostedProvider, open_hosted
 from tests.hosts.envelopes import DIALECTS, FORMS, envelope, mutate, mutations, wire
+from tests.support.properties import examples
 
 HOST = "host.example:8000"
 forms = pytest.mark.parametrize("form", ["whole", "stream"])
@@ -91,7 +92,7 @@ def lab() -> Iterator[Lab]:
 
 @dialects
 @forms
-@settings(max_examples=100)
+@examples(30)
 @given(data=st.data())
 def test_text_that_was_not_touched_is_read(lab: Lab, dialect: str, form: str, data: st.DataObject) -> None:
     reply = envelope(dialect, form == "stream")
@@ -124,7 +125,7 @@ def test_text_that_was_not_touched_is_read(lab: Lab, dialect: str, form: str, da
 
 @pytest.mark.parametrize("api", FORMS)
 @forms
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_a_reply_of_another_api_is_read_or_its_error_quotes_it(
     lab: Lab, api: str, form: str, data: st.DataObject
@@ -185,7 +186,7 @@ JSON = st.recursive(
 
 @dialects
 @forms
-@settings(max_examples=100)
+@examples(30)
 @given(documents=st.lists(JSON, min_size=1, max_size=4))
 def test_any_json_is_a_reply_or_an_error_of_its_host(
     lab: Lab, dialect: str, form: str, documents: list[Any]
@@ -202,7 +203,7 @@ def test_any_json_is_a_reply_or_an_error_of_its_host(
 
 
 @dialects
-@settings(max_examples=100)
+@examples(30)
 @given(pieces=st.lists(st.binary(min_size=1, max_size=40), max_size=4))
 def test_any_bytes_are_an_error_that_quotes_them(lab: Lab, dialect: str, pieces: list[bytes]) -> None:
     result, _ = lab.ask(dialect, pieces, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import ProviderError
@@ -16,6 +16,7 @@ from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.hosted.waits import RESETS
 from tests.hosts.test_errors import output_limit, request_body
 from tests.support.hosting import KEY, stalls
+from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
 
 QUESTION = (Message("user", "Is 7 prime?"),)
@@ -38,7 +39,7 @@ ANY = st.recursive(
 BODIES = ANY.map(json.dumps) | st.text() | st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(150)
 @given(
     status=st.integers(300, 599),
     body=BODIES,

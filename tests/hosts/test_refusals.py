@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.steps import Schema
@@ -21,6 +21,7 @@ from pnyx.providers.hosted.waits import retry_after
 from tests.hosts.strict import PARAMETERS, STYLES, StrictHost
 from tests.hosts.test_errors import Row, rows
 from tests.support.hosting import KEY
+from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
 
 QUESTION = (Message("system", "Be brief."), Message("user", "Is 7 prime?"))
@@ -45,7 +46,7 @@ async def two_calls(host: ScriptedHost, kind: str, base_url: str, **changes: Any
 subsets = st.permutations(PARAMETERS).flatmap(lambda p: st.integers(0, len(p)).map(lambda n: p[:n]))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(refused=subsets, styles=st.lists(st.sampled_from(sorted(STYLES)), min_size=1, max_size=5))
 def test_each_refused_parameter_costs_one_request_and_the_next_call_none(
     refused: list[str], styles: list[str]

@@ -6,10 +6,11 @@ import asyncio
 from collections import Counter, deque
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.interfaces.fair_slots import FairSlots
+from tests.support.properties import examples
 
 
 class Process:
@@ -113,7 +114,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(("ask", "end", "leave")), st.sampled_
 
 
 @given(STEPS, st.integers(1, 4))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_there_are_never_too_many_runs_and_never_a_free_slot_while_one_waits(
     steps: list[tuple[str, str]], most: int
 ) -> None:

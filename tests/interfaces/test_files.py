@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pnyx as library
@@ -26,6 +26,7 @@ from pnyx.run.calls.context_window import check_files_fit, room_left
 from pnyx.store.documents.packing import decompress, from_column
 from tests.interfaces.shell import Done, pnyx
 from tests.support.documents import png_of
+from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 from tests.support.stored import rows_of_file
@@ -167,7 +168,7 @@ def test_a_dry_run_refuses_them_too_and_sends_nothing(notes: Path, lab: Scripted
     assert not lab.log
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["", "x", "y", "\ud800"])), max_size=6))
 def test_names_are_unique_and_equal_files_are_kept_once(given: list[tuple[str, str]]) -> None:
     files = [File.of_text(name, text.encode("utf-8", "replace"), text) for name, text in given]

@@ -65,8 +65,8 @@ def test_a_link_shows_the_run_and_nothing_else_until_it_is_revoked(
     tab.page.get_by_role("button", name="Revoke").click()
     expect(tab.page.get_by_text("The link no longer opens this run.")).to_be_visible()
     visitor.expected.append("status of 410")
-    for _ in range(30):
-        page.wait_for_timeout(2000)
+    for _ in range(120):
+        page.wait_for_timeout(500)
         page.reload()
         page.locator("[role=alert], .verdict").first.wait_for()
         if page.get_by_role("alert").count():

@@ -155,7 +155,7 @@ def note(event, arguments):
 sys.addaudithook(note)
 
 async def main():
-    settings = Settings(providers={"lab": ProviderSettings(kind="anthropic", base_url="http://127.0.0.1:9")})
+    settings = Settings(providers={"lab": ProviderSettings(kind="mistral", base_url="http://127.0.0.1:9")})
     providers = Providers(settings, {})
     try:
         await providers.get("lab").complete(Call("alpha", (Message("user", "hello"),), 5))
@@ -164,7 +164,7 @@ async def main():
     await providers.close()
 
 asyncio.run(main())
-for name in ("pnyx.providers.hosted.provider", "pydantic_ai.direct", "anthropic"):
+for name in ("pnyx.providers.hosted.provider", "pydantic_ai.direct", "mistralai.client"):
     assert threads[name] is not threading.main_thread(), name
 """
     paths = os.pathsep.join(filter(None, sys.path))

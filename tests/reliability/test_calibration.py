@@ -10,7 +10,7 @@ from math import exp, log
 from statistics import fmean
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.reliability.calibration import (
@@ -26,6 +26,7 @@ from pnyx.reliability.calibration import (
     reliability_bins,
 )
 from pnyx.reliability.curves import Curve, fit_beta
+from tests.support.properties import examples
 
 unit = st.floats(0, 1)
 pairs = st.lists(
@@ -45,7 +46,7 @@ outcomes = st.lists(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(pairs.filter(bool), pairs, st.lists(unit, min_size=6, max_size=6))
 def test_curves_are_non_decreasing_probabilities_inside_their_intervals(
     pairs: list[tuple[float, bool]], others: list[tuple[float, bool]], supports: list[float]
@@ -59,7 +60,7 @@ def test_curves_are_non_decreasing_probabilities_inside_their_intervals(
         before = value
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(pairs.filter(bool))
 def test_an_interval_excludes_no_certainty_that_no_outcome_contradicts(
     pairs: list[tuple[float, bool]],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pnyx.errors import UsageError
-from pnyx.reliability.feedback import JudgedRun, judge, questions
+from pnyx.reliability.feedback import JudgedRun, distinct, judge, questions
 from pnyx.reliability.weights import learn
 
 
@@ -86,3 +86,12 @@ def test_strongest_first_votes_are_not_used_for_weights() -> None:
     assert (judged.gold, questions([judged])) == ("1", [])
     whole = judge({**result(), "protocol": "voting", "confidence_rule": "vote share"}, "success")
     assert len(questions([judged, whole])) == 1
+
+
+def test_of_runs_with_the_same_question_the_latest_counts() -> None:
+    def run(asked: str | None, gold: str | None, protocol: str = "voting") -> JudgedRun:
+        return JudgedRun(protocol, "success", answers=(("a", "1"),), gold=gold, asked=asked)
+
+    first, other, latest, unknown = run("q", "1"), run("r", "2"), run("q", "3"), run(None, "4")
+    unread = [run("r", None), run("r", "5", "voting, strongest first")]
+    assert distinct([first, other, latest, unknown, unknown, *unread]) == [other, latest, unknown, unknown]

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
@@ -21,6 +21,7 @@ from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store.records import runs as store
 from tests.support.panels import seats
+from tests.support.properties import examples
 
 RUN = "journal"
 
@@ -95,7 +96,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(STEPS)
 def test_the_stored_order_is_the_order_of_cause(steps: list[tuple[str, int]]) -> None:
     """Events of successive tasks are stored in that order; rejected events are not stored."""

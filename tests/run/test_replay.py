@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
@@ -24,6 +24,7 @@ from pnyx.run.drive import drive
 from pnyx.store import Database
 from pnyx.store.records import runs as store
 from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
+from tests.support.properties import examples
 
 SEATS = seats("h:1", "h:2", "h:3")
 BRIEF = Brief("Q?", "2026-01-01")
@@ -152,7 +153,7 @@ async def kill_everywhere(tree: Any, folder: Path) -> None:
         await database.close()
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(25, suppress_health_check=[HealthCheck.too_slow])
 @given(trees)
 def test_killed_before_any_call_and_resumed_it_decides_the_same_and_pays_once(tree: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:

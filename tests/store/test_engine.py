@@ -17,7 +17,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from pnyx.errors import ConfigError, OutOfBudget, StoreError
-from pnyx.store import Database, engine, store_errors
+from pnyx.store import Database, store_errors
+from pnyx.store import sqlite as sqlite_module
 from pnyx.store.money import ledger
 from pnyx.store.records import runs as store
 from pnyx.store.schema import REVISION
@@ -233,7 +234,7 @@ async def check_refused_alone(url: str, scope: str | None, why: str) -> None:
 async def test_a_database_that_cannot_be_written_is_tried_once_for_all_waiting_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "BUSY_S", 0.2)
+    monkeypatch.setattr(sqlite_module, "BUSY_S", 0.2)
     database = await Database.open(tmp_path / "a.db")
     other = sqlite3.connect(tmp_path / "a.db")
     other.execute("BEGIN IMMEDIATE")
@@ -306,8 +307,25 @@ async def test_a_read_is_a_snapshot_and_blocks_no_writer(database_url: str) -> N
 async def test_callbacks_run_in_the_order_of_the_writes(database_url: str) -> None:
     database = await Database.open(database_url)
     results: list[int] = []
-    await asyncio.gather(*(database.write(lambda c, i=i: i, results.append) for i in range(20)))  # type: ignore[misc]
+    await asyncio.gather(*(database.submit(lambda c, i=i: i, results.append) for i in range(20)))  # type: ignore[misc]
     assert results == list(range(20))
+    await database.close()
+
+
+async def test_one_of_two_callbacks_is_called_also_for_a_write_that_nobody_waits_for(
+    database_url: str,
+) -> None:
+    def refuse(connection: Connection) -> None:
+        raise OutOfBudget("no room")
+
+    database = await Database.open(database_url)
+    done: list[object] = []
+    failed: list[Exception] = []
+    for work in (lambda c: "written", refuse):
+        database.submit(work, done.append, failed.append).cancel()
+    await database.write(lambda c: None)  # it is queued behind them
+    assert done == ["written"]
+    assert [str(exc) for exc in failed] == ["no room"]
     await database.close()
 
 

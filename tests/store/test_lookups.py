@@ -19,6 +19,7 @@ from pnyx.store.records import runs as store
 from pnyx.store.records.labels import LabelChange, change_labels, read_labels
 from pnyx.store.records.pruning import Rule, prune_some
 from pnyx.store.schema import runs
+from tests.support.rows import rows
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 MANY = 3000
@@ -31,7 +32,7 @@ def name(n: int) -> str:
 
 
 def fill(connection: Connection) -> None:
-    rows = [
+    many = [
         {
             **{"id": name(n), "owner": "local" if n % 10 else "phone", "epoch": 1, "seq": 0},
             **{"status": "decided", "created_at": f"2026-01-01T{n:06}", "updated_at": "2026"},
@@ -40,7 +41,7 @@ def fill(connection: Connection) -> None:
         }
         for n in range(MANY)
     ]
-    connection.execute(insert(runs), rows)
+    connection.execute(insert(runs), many)
     for n in range(0, MANY, 50):
         change_labels(connection, name(n), LabelChange(add=["work", "a"], pinned=n % 100 == 0))
 
@@ -104,7 +105,7 @@ WORKS: dict[str, Callable[[Connection], Any]] = {
 }
 
 
-@pytest.mark.parametrize("work", WORKS)
+@rows("work", WORKS)
 async def test_lookups_use_an_index(full: Database, work: str) -> None:
     found = await full.read(lambda c: plans(c, WORKS[work]))
     assert found
@@ -129,7 +130,7 @@ async def test_a_unique_prefix_finds_a_run_and_an_ambiguous_one_lists_candidates
         await full.read(lambda c: store.find(c, name(7), "phone"))
 
 
-@pytest.mark.parametrize("prefix", ["", "%", "_", "a~", "A", "7\0", "\ud83d", "7' OR '1'='1"])
+@rows("prefix", ["", "%", "_", "a~", "A", "7\0", "\ud83d", "7' OR '1'='1"])
 async def test_a_prefix_of_no_id_finds_nothing(full: Database, prefix: str) -> None:
     for work in (store.find, store.conversation):
         with pytest.raises(NotFound):
@@ -154,7 +155,7 @@ async def test_pages_of_the_list_are_the_list(full: Database) -> None:
     )
 
 
-@pytest.mark.parametrize("more", [{"after": ("2026-01-01T001500", name(7))}, {"prefix": name(7)[:3]}])
+@rows("more", [{"after": ("2026-01-01T001500", name(7))}, {"prefix": name(7)[:3]}])
 async def test_a_page_of_an_owners_runs_uses_an_index(full: Database, more: dict[str, Any]) -> None:
     (plan,) = await full.read(lambda c: plans(c, partial(store.listing, owner="local", limit=26, **more)))
     assert "Seq Scan" not in plan, plan

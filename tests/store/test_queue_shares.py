@@ -6,12 +6,13 @@ import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.store.queue import Job, Queue
 from pnyx.store.queue_shares import Share
 from tests.support.postgres import PostgresServer
+from tests.support.properties import examples
 
 OWNERS = ("ann", "ben", "cyd")
 STEPS = st.one_of(
@@ -92,7 +93,7 @@ async def test_the_job_of_a_worker_that_is_gone_does_not_count_beside_the_new_on
 
 
 @given(st.lists(STEPS, max_size=40), st.fixed_dictionaries(dict.fromkeys(OWNERS, SHARES)))
-@settings(max_examples=6, deadline=None)
+@examples(6)
 def test_in_any_order_of_arrivals_and_ends_keys_start_by_weight_and_keep_their_limits(
     postgres: PostgresServer, steps: Sequence[tuple[str, object]], shares: dict[str, Share]
 ) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from subprocess import PIPE
 from typing import Any, Literal
 
 import anyio
 import httpx2
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -25,6 +24,7 @@ from mcp_types import (
 from pnyx.interfaces.mcp.connection import Connection
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.interfaces.service import RunService
+from tests.support import forked
 from tests.support.browsing import Serve
 from tests.support.serving import SERVER_KEY, ServerHandle
 
@@ -78,8 +78,7 @@ class Elicited:
 @asynccontextmanager
 async def over_stdio(mode: Era = "auto", **options: Any) -> AsyncIterator[Client]:
     """Open a client of a `pnyx mcp` process, with the environment of this test. options: of the client."""
-    process = StdioServerParameters(command=sys.executable, args=["-m", "pnyx", "mcp"], env=dict(os.environ))
-    async with Client(process, mode=mode, **options) as client:
+    async with Client(_forked(), mode=mode, **options) as client:
         yield client
 
 
@@ -91,6 +90,42 @@ async def over_lines(mode: Era = "auto", **options: Any) -> AsyncIterator[Client
         Client(_connected(service), mode=mode, **options) as client,
     ):
         yield client
+
+
+@asynccontextmanager
+async def _forked() -> AsyncIterator[tuple[Any, Any]]:
+    """A transport of the package's client, to a process of `pnyx mcp`, which ends with it.
+
+    The package starts a new interpreter for each client, which takes more than a second.
+    """
+    to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](100)
+    outgoing, from_client = anyio.create_memory_object_stream[SessionMessage](100)
+    with forked.start("mcp", stdin=PIPE, stderr=2) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        stdin, stdout = process.stdin, process.stdout
+
+        async def read() -> None:
+            async with to_client:
+                while line := await anyio.to_thread.run_sync(stdout.readline):
+                    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        await to_client.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
+
+        def write(sent: SessionMessage) -> None:
+            stdin.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            stdin.flush()
+
+        async def write_all() -> None:
+            async for sent in from_client:
+                await anyio.to_thread.run_sync(write, sent)
+            stdin.close()
+
+        async with incoming, outgoing, from_client, anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(write_all)
+            yield incoming, outgoing
+            # Without input the process ends, and with it the lines that are read.
+            outgoing.close()
 
 
 @asynccontextmanager

@@ -144,12 +144,19 @@ class Tab:
     @classmethod
     @contextmanager
     def open(
-        cls, browser: Browser, width: int = 1280, height: int = 900, dark: bool = False, still: bool = False
+        cls,
+        browser: Browser,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        still: bool = False,
+        scripts: bool = True,
     ) -> Iterator[Tab]:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce" if still else "no-preference",
+            java_script_enabled=scripts,
         )
         tab = cls(context.new_page(), context)
         context.set_default_timeout(90_000)

@@ -290,6 +290,8 @@ def is_text(text: str) -> bool:
 
 def replace_invalid(text: str) -> str:
     """`text` with U+FFFD in place of NUL and lone surrogates, which a model may write."""
+    if text.isascii():
+        return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
 

@@ -51,6 +51,8 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
     from pathspec import GitIgnoreSpec
 
     if not folder.is_dir():
+        if folder.exists():
+            raise FileProblem(f"{folder} is no folder: give it with --file {folder}")
         raise FileProblem(f"there is no folder {folder}")
     wanted = GitIgnoreSpec.from_lines(globs) if globs else None
     left_out: dict[str, list[str]] = {}
@@ -71,6 +73,8 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
     notes = tuple(f"left out of {folder}, {why}: {_names(names)}" for why, names in left_out.items())
     if not sources:
         matching = f" that match {', '.join(globs)}" if globs else ""
+        if not notes and any(folder.iterdir()):
+            notes = ("hidden files and those that .gitignore names are not read",)
         raise FileProblem("; ".join((f"{folder} has no files to read{matching}", *notes)))
     return FolderListing(tuple(sources), notes)
 

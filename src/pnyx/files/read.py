@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import os
+import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.schema import ContextSettings
@@ -31,6 +33,8 @@ __all__ = ["DIFF", "Reading", "read_files", "read_text"]
 MB = 1_000_000
 DIFF = "text/x-diff"
 LONGEST_NAME = 300
+PIPE_S = 60.0
+"""Seconds after which a pipe on which nothing comes is an error."""
 
 
 class Reading(NamedTuple):
@@ -53,7 +57,7 @@ async def read_text(source: Source, limits: ContextSettings) -> str:
     name = source.name or source.path or "the text"
     data = source.data
     if source.path is not None:
-        data = await asyncio.to_thread(_bytes, Path(source.path), limits)
+        data = await _bytes(Path(source.path), limits)
     _limit(name, data or b"", limits.file_mb, "file_mb")
     return (await _decoded(name, data or b"", source.media_type)).text
 
@@ -65,13 +69,15 @@ async def read_files(
     paths: bool = False,
     roots: Sequence[Path] | None = None,
     page: ReadPage | None = None,
+    listed: Collection[str] = (),
 ) -> Reading:
     """Read the sources, in their order. `File` objects are read already.
 
     paths: whether the request may name files of this machine. roots: the only folders in which they may be,
     for a request that a person has not typed: relative paths start in the first. page: fetches addresses;
-    None: the public web. Raises `FileProblem` for one that cannot be read, and if they are too many or too
-    large.
+    None: the public web. listed: paths in folders, which nobody has named: what cannot be read of them is
+    left out, with a note. Raises `FileProblem` for any other that cannot be read, and if they are too many
+    or too large.
     """
     wanted = list(sources)
     if len(wanted) > limits.files:
@@ -87,9 +93,17 @@ async def read_files(
         else:
             _check(one, number, paths or roots is not None)
             one = one if roots is None else _within(one, roots)
-            file = await _read(one, number, limits, page)
+            try:
+                file = await _read(one, number, limits, page)
+            except FileProblem as exc:
+                if one.path not in listed:
+                    raise
+                notes.append(f"left out: {exc}")
+                continue
             if one.path is not None and looks_secret(file.name, file.text.encode("utf-8", "replace")):
                 notes.append(f"{file.name} looks like a secret: every model of the panel gets it")
+            if one.path is not None and file.media_type == "text/plain" and _is_document_name(file.name):
+                notes.append(f"{file.name} is a text, whatever its name says, and is given as it is")
         size += file.size
         if size > limits.total_mb * MB:
             raise FileProblem(
@@ -98,6 +112,11 @@ async def read_files(
             )
         files.append(file)
     return Reading(unique_names(files), tuple(notes))
+
+
+def _is_document_name(name: str) -> bool:
+    """Whether the name is that of a document or an image: a failed download is often a text."""
+    return PurePath(name).suffix.lower().lstrip(".") in (*KINDS, "png", "jpg", "jpeg", "gif", "webp")
 
 
 def _check(source: Source, number: int, paths: bool) -> None:
@@ -133,7 +152,7 @@ async def _read(source: Source, number: int, limits: ContextSettings, page: Read
     if source.url is not None:
         return await _page(source.url, source.name, limits, page)
     if source.path is not None:
-        data = await asyncio.to_thread(_bytes, Path(source.path), limits)
+        data = await _bytes(Path(source.path), limits)
         return await _file(name, data, source.media_type, limits)
     if source.data is not None:
         return await _file(name, source.data, source.media_type, limits)
@@ -141,20 +160,47 @@ async def _read(source: Source, number: int, limits: ContextSettings, page: Read
     return _text(name, text.encode(), _Text(text, source.media_type or "text/plain"), limits)
 
 
-def _bytes(path: Path, limits: ContextSettings) -> bytes:
+async def _bytes(path: Path, limits: ContextSettings) -> bytes:
     most = int(limits.file_mb * MB)
     try:
         # Not after it is opened: opening a pipe waits for its writer.
-        found = os.stat(path)
-        if stat.S_ISDIR(found.st_mode):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
             raise FileProblem(f"{path} is a folder: read its files with --dir {path}")
-        if not stat.S_ISREG(found.st_mode) and not stat.S_ISFIFO(found.st_mode):
+        if stat.S_ISFIFO(mode):
+            return await _pipe_bytes(path, most + 1)
+        if not stat.S_ISREG(mode):
             raise FileProblem(f"{path} is not a file")
-        with path.open("rb") as file:
-            data = file.read(most + 1)
+        return await asyncio.to_thread(_file_bytes, path, most + 1)
     except OSError as exc:
         raise FileProblem(f"{path}: {exc.strerror or exc}") from None
-    return data
+
+
+def _file_bytes(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(most)
+
+
+async def _pipe_bytes(path: Path, most: int) -> bytes:
+    """Read a pipe to its end. Not in a thread, which would outlive Ctrl-C while it waits for a writer."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    loop, ready, data = asyncio.get_running_loop(), asyncio.Event(), bytearray()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        while len(data) < most:
+            await asyncio.wait_for(ready.wait(), PIPE_S)
+            ready.clear()
+            with contextlib.suppress(BlockingIOError):
+                piece = os.read(descriptor, most - len(data))
+                if not piece:
+                    break
+                data += piece
+    except TimeoutError:
+        raise FileProblem(f"nothing came from {path} within {PIPE_S:g} s: is its writer running?") from None
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+    return bytes(data)
 
 
 async def _file(name: str, data: bytes, media_type: str, limits: ContextSettings) -> File:
@@ -206,7 +252,7 @@ async def _page(url: str, name: str, limits: ContextSettings, reader: ReadPage |
             return await _file(shown, page.body, page.kind, limits)
         text = (await page_text(page)).rstrip("\n")
     except ToolError as exc:
-        raise FileProblem(f"{url}: {exc}") from None
+        raise FileProblem(f"{re.sub('//[^/@]*@', '//…@', url)}: {exc}") from None
     return _text(shown, page.body, _Text(text, page.kind), limits)
 
 

@@ -246,9 +246,11 @@ class RunRecords:
         work = partial(record_feedback, prefix=prefix, verdict=verdict, truth=truth, owner=owner)
         return await self._database.write(work)
 
-    async def judgements(self, owner: str) -> list[JudgedRun]:
-        """The judged decisions of an owner."""
-        return await self._database.read(partial(outcomes.history, owner=owner))
+    async def judgements(self, owner: str, with_questions: bool = False) -> list[JudgedRun]:
+        """The judged decisions of an owner. with_questions: read which of them ask the same."""
+        return await self._database.read(
+            partial(outcomes.history, owner=owner, with_questions=with_questions)
+        )
 
     async def record_outcomes(self, judged_runs: Mapping[str, JudgedRun]) -> None:
         """Record an evaluation's outcomes, by run id. Each question counts once, by its latest run."""
@@ -265,9 +267,11 @@ class RunRecords:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
         return await self._database.read(partial(cost_sums, since=since, owner=owner))
 
-    async def run_spending(self, since: str, owner: str | None = None) -> list[CallCosts]:
-        """The same by run: a row for each run, day and model."""
-        return await self._database.read(partial(call_costs, since=since, owner=owner))
+    async def run_spending(
+        self, since: str, owner: str | None = None, most: int | None = None
+    ) -> list[CallCosts]:
+        """The same by run: a row for each run, day and model. most: only of so many runs, the dearest."""
+        return await self._database.read(partial(call_costs, since=since, owner=owner, most=most))
 
     async def cost_factor(self, spec: Spec) -> float | None:
         """The cost of earlier runs as a share of what was expected of them; None without any.

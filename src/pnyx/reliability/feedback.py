@@ -14,7 +14,7 @@ from ..errors import UsageError
 from .accuracy import AnsweredQuestion
 from .calibration import Outcome
 
-__all__ = ["RESULTS", "JudgedRun", "judge", "measure", "outcomes", "questions"]
+__all__ = ["RESULTS", "JudgedRun", "distinct", "judge", "measure", "outcomes", "questions"]
 
 RESULTS = ("success", "partial", "failure")
 
@@ -26,6 +26,7 @@ class JudgedRun:
     protocol: its `measure`. result: one of `RESULTS`. raw: its support, or None. answers: (model, final
     answer before it read others' answers, or None), one per seat. gold: the right answer, or None if unknown.
     panel: its models, each once, sorted; empty if unknown. rule: the name of the rule of its support.
+    asked: equal for runs with the same question; None if it was not read, or is not known.
     """
 
     protocol: str
@@ -35,6 +36,7 @@ class JudgedRun:
     gold: str | None = None
     panel: tuple[str, ...] = ()
     rule: str | None = None
+    asked: str | None = None
 
 
 def judge(result: Mapping[str, Any], verdict: str, truth: str | None = None) -> JudgedRun:
@@ -101,6 +103,20 @@ def outcomes(history: Iterable[JudgedRun]) -> list[Outcome]:
     return [Outcome(run.protocol, raw, run.result == "success", run.panel, run.rule) for run, raw in judged]
 
 
+def distinct(history: Iterable[JudgedRun]) -> list[JudgedRun]:
+    """Return the judged runs that `questions` reads, oldest first: of one question, the latest only.
+
+    A question that was asked twice says nothing twice, and must not be in both halves of a comparison.
+    """
+    found: dict[object, JudgedRun] = {}
+    for run in history:
+        if _is_fair(run):
+            key = object() if run.asked is None else run.asked
+            found.pop(key, None)
+            found[key] = run
+    return list(found.values())
+
+
 def questions(history: Iterable[JudgedRun]) -> list[AnsweredQuestion]:
     """Return the models' answers to questions with a known right answer, one question per run.
 
@@ -108,8 +124,11 @@ def questions(history: Iterable[JudgedRun]) -> list[AnsweredQuestion]:
     first votes are left out, since the weaker models answered only the harder questions there, and would
     look worse than they are.
     """
-    fair = [run for run in history if run.gold is not None and not run.protocol.endswith(STRONGEST_FIRST)]
-    return [AnsweredQuestion(_first_answers(run), run.gold) for run in fair]
+    return [AnsweredQuestion(_first_answers(run), run.gold) for run in history if _is_fair(run)]
+
+
+def _is_fair(run: JudgedRun) -> bool:
+    return run.gold is not None and not run.protocol.endswith(STRONGEST_FIRST)
 
 
 def _first_answers(run: JudgedRun) -> dict[str, str | None]:

@@ -77,17 +77,14 @@ class _Sent(NamedTuple):
 
 @dataclass(eq=False)
 class _Unit:
-    """Events that are committed together. order: it may write buffered events below this number."""
+    """Events that are committed together.
+
+    order: it may write buffered events below this number. is_rejected: whether it was rolled back for good.
+    """
 
     order: int
     events: list[Event] = field(default_factory=list)
-    future: asyncio.Future[Any] | None = None
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether it was rolled back for good."""
-        future = self.future
-        return future is not None and future.done() and (future.cancelled() or future.exception() is not None)
+    is_rejected: bool = False
 
 
 @dataclass(eq=False)
@@ -145,7 +142,7 @@ class Journal:
         self._closed: set[str] = set()
         self._buffer: list[_Buffered] = []
         self._order = 0
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._queued = 0
         for event in past:
             self._apply(event)
@@ -232,8 +229,7 @@ class Journal:
         """
         if self._failure is not None:
             raise self._failure
-        # The unit is written even if its caller is cancelled.
-        await asyncio.shield(self._submit(_with_ledger(batch, ledger), columns, applied=False))
+        await self._submit(_with_ledger(batch, ledger), columns, applied=False)
 
     async def reserve(self, make: Callable[[Connection], CallStarted | T]) -> CallStarted | T:
         """Commit the intent that `make` returns, with what it writes; anything else is only returned.
@@ -249,7 +245,7 @@ class Journal:
             made = make(connection)
             return (made,) if isinstance(made, CallStarted) else None
 
-        await asyncio.shield(self._submit(write, None, applied=False))
+        await self._submit(write, None, applied=False)
         return cast(CallStarted | T, made)
 
     async def flush(self) -> None:
@@ -265,19 +261,15 @@ class Journal:
         """
         for event in batch:
             self._apply(event)
-        unit = self._submit(_with_ledger(batch, ledger), None, applied=True)
-        unit.add_done_callback(self._remember_failure)
-
-    def _remember_failure(self, commit: asyncio.Future[Any]) -> None:
-        if not commit.cancelled() and self._failure is None:
-            self._failure = commit.exception()
+        self._submit(_with_ledger(batch, ledger), None, applied=True)
 
     def _submit(
         self, write: Write, columns: Mapping[str, Any] | None, *, applied: bool
     ) -> asyncio.Future[Any]:
-        """Queue a unit. write: writes to the ledger and returns the unit's events; None: there is no unit.
+        """Queue a unit, which is written even if its caller is cancelled.
 
-        applied: whether its events are applied already; if not, they are once they are committed.
+        write: writes to the ledger and returns the unit's events; None: there is no unit. applied: whether
+        its events are applied already; if not, they are once they are committed.
         """
         unit = _Unit(self._order)
 
@@ -294,6 +286,7 @@ class Journal:
             return (batch, *last)
 
         def committed(result: tuple[tuple[Event, ...], int, str | None] | None) -> None:
+            self._queued -= 1
             if result is None:
                 return
             batch, self.seq, stop = result
@@ -306,13 +299,14 @@ class Journal:
             if stop:
                 self._on_stop(stop)
 
-        def ended(_: object) -> None:
+        def failed(exc: Exception) -> None:
             self._queued -= 1
+            unit.is_rejected = True
+            if applied and self._failure is None:
+                self._failure = exc
 
         self._queued += 1
-        unit.future = self.database.submit(work, committed)
-        unit.future.add_done_callback(ended)
-        return unit.future
+        return self.database.submit(work, committed, failed)
 
     def _claim(self, unit: _Unit) -> list[Event]:
         """Return the buffered events that `unit` writes: earlier ones that no other unit writes.

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ..errors import StoreError
-from .engine import BUSY_S, INCREMENTAL
+from .sqlite import BUSY_S, INCREMENTAL
 
 __all__ = ["give_back"]
 

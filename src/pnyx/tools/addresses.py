@@ -72,7 +72,9 @@ def plain_url(text: str) -> URL:
         raise ToolError(f"{text[:200]!r} is not a URL") from None
     host = url.raw_host
     if url.scheme not in ("http", "https") or not host or port is None:
-        raise ToolError("only http:// and https:// URLs can be read")
+        named = re.match(r"[\w-]+(\.[\w-]+)+(/|$)", text)
+        hint = f"; write https://{text[:200]}" if named else ""
+        raise ToolError(f"only http:// and https:// URLs can be read{hint}")
     if url.raw_user is not None or url.raw_password is not None:
         raise ToolError("a URL may not contain a user or password")
     if not _is_address(host) and not _is_name(host):

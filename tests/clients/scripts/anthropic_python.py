@@ -99,8 +99,8 @@ def failure() -> None:
 
 @check("a retry after a timeout joins its run")
 def timeout() -> None:
-    lab.on(text=ANSWER, delay=1.5)
-    impatient = anthropic.Anthropic(base_url=URL, api_key=KEY, timeout=0.8, max_retries=5)
+    lab.on(text=ANSWER, delay=0.9)
+    impatient = anthropic.Anthropic(base_url=URL, api_key=KEY, timeout=0.5, max_retries=5)
     message = ask("Slow?", client=impatient, model="title-helper")
     expect(message.content[0].text.startswith(ANSWER), message)
     expect(len(lab.calls()) == 1, len(lab.calls()))

@@ -67,8 +67,8 @@ check('a failed run is not retried', async () => {
 })
 
 check('a retry after a timeout joins its run', async () => {
-  await lab.on({ text: ANSWER, delay: 1.5 })
-  const impatient = new Anthropic({ baseURL: URL, apiKey: KEY, timeout: 800, maxRetries: 5 })
+  await lab.on({ text: ANSWER, delay: 0.9 })
+  const impatient = new Anthropic({ baseURL: URL, apiKey: KEY, timeout: 500, maxRetries: 5 })
   const message = await ask('Slow?', { model: 'title-helper' }, impatient)
   expect(message.content[0].text.startsWith(ANSWER), message)
   expect((await lab.calls()).length === 1, await lab.calls())

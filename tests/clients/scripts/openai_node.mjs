@@ -92,8 +92,8 @@ check('a failed run is not retried', async () => {
 })
 
 check('a retry after a timeout joins its run', async () => {
-  await lab.on({ text: ANSWER, delay: 1.5 })
-  const impatient = new OpenAI({ baseURL: `${URL}/v1`, apiKey: KEY, timeout: 800, maxRetries: 5 })
+  await lab.on({ text: ANSWER, delay: 0.9 })
+  const impatient = new OpenAI({ baseURL: `${URL}/v1`, apiKey: KEY, timeout: 500, maxRetries: 5 })
   const completion = await ask('Slow?', { model: 'title-helper' }, impatient)
   expect(completion.choices[0].message.content.startsWith(ANSWER), completion)
   expect((await lab.calls()).length === 1, await lab.calls())

@@ -167,8 +167,8 @@ def failure() -> None:
 
 @check("a retry after a timeout joins its run")
 def timeout() -> None:
-    lab.on(text=ANSWER, delay=1.5)
-    impatient = openai.OpenAI(base_url=f"{URL}/v1", api_key=KEY, timeout=0.8, max_retries=5)
+    lab.on(text=ANSWER, delay=0.9)
+    impatient = openai.OpenAI(base_url=f"{URL}/v1", api_key=KEY, timeout=0.5, max_retries=5)
     completion = ask("Slow?", client=impatient, model="pnyx/single")
     expect(completion.choices[0].message.content.startswith(ANSWER), completion)
     expect(len(lab.calls()) == 1, len(lab.calls()))

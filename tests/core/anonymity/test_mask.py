@@ -6,10 +6,11 @@ import re
 import time
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pnyx.core.anonymity.mask import mask
+from tests.support.properties import examples
 
 PANEL = (
     "openai:gpt-4o",
@@ -202,7 +203,7 @@ WORDS = (
 )
 BITS = st.sampled_from(WORDS.split("|"))
 # The patterns of every new panel are compiled, which takes a tenth of a second.
-FEW = settings(max_examples=30)
+FEW = examples(30)
 
 
 @given(st.lists(BITS, max_size=30), st.sampled_from(["", " "]), st.sampled_from(PANELS), st.lists(BITS))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pnyx
+from tests.support.properties import examples
 
 HOSTILE = [
     "(" * 500, "[" * 300 + "]" * 300, "9^9^9^9^9", "1e999999999", "\\frac{" * 100, "100!!!!!!",
@@ -34,7 +35,7 @@ def test_a_hostile_text_is_compared_and_read(text: str) -> None:
     assert pnyx.final_answer(f"{text}\nFinal answer: 5", "How many?") == "5"
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.sampled_from(PARTS), max_size=12), st.lists(st.sampled_from(PARTS), max_size=12))
 def test_runs_of_signs_and_words_are_compared_symmetrically(one: list[str], two: list[str]) -> None:
     a, b = "".join(one), "".join(two)

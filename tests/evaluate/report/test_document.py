@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import UsageError
@@ -24,6 +24,7 @@ from pnyx.evaluate.analysis.confidence import risk_coverage
 from pnyx.evaluate.analysis.log import Log, Row
 from pnyx.evaluate.report.document import document
 from tests.evaluate.logs import TARGET, log, random_log
+from tests.support.properties import examples
 
 Values = dict[str, Any]
 
@@ -213,7 +214,7 @@ def test_the_best_single_is_chosen_on_other_questions_than_it_is_graded_on(unwei
     assert sum(accuracies) / len(accuracies) < 0.45
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(st.integers(0, 29), st.integers(0, 5))
 def test_no_rule_sees_the_truth_of_the_question_that_it_answers(place: int, seed: int) -> None:
     """With its grades inverted, a question keeps its model, its winners and its confidence."""

@@ -193,6 +193,10 @@ def test_options_apply_to_the_first_question(lab: ScriptedHost, talk: Talk) -> N
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
+        (
+            "/protocl voting",
+            "unknown command /protocl; did you mean /protocol? To start a question with /",
+        ),
         ("/nope 1", "unknown command /nope; the commands are /protocol, /panel, /rounds, /quick, /deep,"),
         ("/etc/hosts is what?", "To start a question with /, type //"),
         ("/protocol nope", "no protocol 'nope'; installed: aggregate, auto, consensus"),

@@ -26,6 +26,7 @@ DAMAGE = (
         " VALUES ('x', 'local', 5, 'voting', 'success', '{', 'local')",
         "",
     ),
+    ("DELETE FROM events WHERE type = 'run_started'", ""),
 )
 """What is done to the file, and the words of an error that some command then has; none: all work."""
 
@@ -36,7 +37,9 @@ def test_values_of_another_kind_are_reported_as_damage(lab: ScriptedHost, tmp_pa
     file = Path(database_url(open_settings()).removeprefix("sqlite:///"))
     whole = tmp_path / "whole.db"
     shutil.copy(file, whole)
-    commands = (("runs",), ("show", run), ("resume", run), ("calibration",), ("recall", "reasons"))
+    exports = (("export", run, "--format", form) for form in ("json", "md", "html"))
+    commands: list[tuple[str, ...]] = [("runs",), ("show", run), ("resume", run), ("calibration",)]
+    commands += [("recall", "reasons"), *exports]
     for statement, words in DAMAGE:
         shutil.copy(whole, file)
         with closing(sqlite3.connect(file)) as connection, connection:

@@ -65,6 +65,11 @@ def test_judged_runs_suggest_a_panel_and_too_few_say_how_many_are_needed(lab: Sc
     assert (done.code, done.out) == (2, "")
     assert "needs 60 questions" in done.err
     assert "there are 1. Judge more runs with `pnyx feedback ID`" in done.err
+    # The same question once more is no second one, another is.
+    for question, count in (("What is two and two?", 1), ("What is one and three?", 2)):
+        run = pnyx("ask", question, "-p", "voting", "--json", "-q").json["run_id"]
+        pnyx("feedback", run, "--result", "success")
+        assert f"there are {count}. Judge more" in pnyx("panel", "suggest").err
 
 
 @pytest.mark.usefixtures("lab")
@@ -80,7 +85,8 @@ def test_the_history_of_judged_runs_is_the_default(monkeypatch: pytest.MonkeyPat
         for _ in range(200)
     ]
 
-    async def judgements(self: object, owner: str) -> list[JudgedRun]:
+    async def judgements(self: object, owner: str, with_questions: bool) -> list[JudgedRun]:
+        assert with_questions
         return history
 
     monkeypatch.setattr("pnyx.interfaces.run_records.RunRecords.judgements", judgements)

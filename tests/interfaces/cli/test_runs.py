@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pnyx.config.load import database_url
+from pnyx.interfaces.cli.actions import runs as actions
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.run.leases.lease import this_worker
 from pnyx.store import Database
@@ -54,7 +55,8 @@ def test_a_limit_is_bounded(run: Any, command: tuple[str, ...]) -> None:
     assert pnyx(*command, "--limit", str(2**63)).code == 2
 
 
-def test_a_limit_counts_only_runs_with_the_status(lab: ScriptedHost) -> None:
+def test_a_limit_counts_only_runs_with_the_status(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "PAGE", 2)
     here, gone, paused = (this_worker(), time.time()), ("gone:1:1", 0.0), (None, None)
     writers = [here, paused, gone, here, gone, gone, here, here]  # newest last
 

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml  # type: ignore[import-untyped]
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import NotFound, UsageError
@@ -19,6 +19,7 @@ from pnyx.interfaces.integrate import jsonc
 from pnyx.interfaces.integrate.assistants import Assistant, Surroundings, assistant, assistants
 from pnyx.interfaces.integrate.settings_files import has_entry, merged, shown
 from tests.interfaces import integrations
+from tests.support.properties import examples
 
 SCHEMAS = tomllib.loads((Path(__file__).parent / "schemas.toml").read_text())
 ALL = pytest.mark.parametrize("one", assistants().values(), ids=list(assistants()))
@@ -57,7 +58,7 @@ def validator(name: str) -> Any:
 
 
 @ALL
-@settings(max_examples=15)
+@examples(15)
 @given(variables=NAMES, folder=st.text(min_size=1, max_size=9).filter(lambda text: text.isprintable()))
 def test_an_entry_has_the_keys_and_types_that_the_client_reads(
     one: Assistant, variables: list[str], folder: str

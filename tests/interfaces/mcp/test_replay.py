@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 import anyio
 import httpx2
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mcp.server.streamable_http import GET_STREAM_KEY, EventMessage
 from mcp_types import JSONRPCNotification, JSONRPCResponse
 
 from pnyx.interfaces.http.mcp_replay import KEEP_S, OVERHEAD, ReplayLog
 from tests.support.assistants import HELLO, over_http
+from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, open_server
 
@@ -52,7 +53,7 @@ class Reader:
         return [event.event_id for event in self.events]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     turns=st.lists(st.sampled_from(["message", "other", "pause"]), max_size=12),
     broken=st.integers(0, 12),

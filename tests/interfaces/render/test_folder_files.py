@@ -6,13 +6,14 @@ import json
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.events import CallFailed, CallFinished, Event, RunFinished, RunStarted, ToolCalled, VoteTallied
 from pnyx.interfaces.render.folder_files import Artifacts
 from tests.interfaces import events
 from tests.interfaces.render.test_markdown import PIECES, RENDERER
+from tests.support.properties import examples
 
 HOSTILE = ["../../x", "CON", "a/b", "Participant \u0410", "Participant A\n", "..", "\ud800", "x" * 300]
 
@@ -73,7 +74,7 @@ def final_files(detail: dict[str, Any], text: str = "Because.") -> dict[str, str
     return {path: artifacts.text(path) for path in changed}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_final_md_is_written_for_any_detail_of_a_protocol(detail: dict[str, Any]) -> None:
     files = final_files(detail)
@@ -81,7 +82,7 @@ def test_final_md_is_written_for_any_detail_of_a_protocol(detail: dict[str, Any]
     assert json.loads(files["state.json"])["result"]["detail"] == detail
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_nothing_in_final_md_becomes_html_a_link_an_image_or_a_heading(text: str) -> None:
     detail = {

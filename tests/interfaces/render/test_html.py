@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.events import Event, RunStarted
@@ -19,6 +19,7 @@ from tests.interfaces.council_runs import council, member
 from tests.interfaces.render.test_markdown import PIECES, record
 from tests.interfaces.shell import pnyx
 from tests.support.pages import Page
+from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 from tests.support.sources import ROOT
@@ -134,7 +135,7 @@ def test_text_without_markdown_is_shown_unchanged(text: str) -> None:
     assert "".join(check(hostile(text)).text).count(text) >= 20
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.sampled_from([*PIECES, *HOSTILE]), max_size=8).map("".join))
 def test_no_markdown_breaks_out_of_its_element(text: str) -> None:
     page = check(as_html(record(f"x{text}", answer=f"x{text}", question=f"x{text}")))

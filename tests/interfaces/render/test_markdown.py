@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -15,6 +15,7 @@ from pnyx.interfaces.views.records import Record
 from pnyx.run.result import Result
 from pnyx.store.records.runs import RunRow
 from tests.interfaces import events
+from tests.support.properties import examples
 
 RENDERER = MarkdownIt("commonmark").enable("table")
 PIECES = ["```", "~~~", "````", "~~~ `", "- ", "1. ", "> ", "    ", "\t", "\n", "\n\n", "<script>x</script>"]
@@ -59,7 +60,7 @@ def test_an_open_fence_ends_with_its_reply() -> None:
     assert html.count("<h3>") == 5
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_no_reply_becomes_html_a_link_an_image_or_a_heading(text: str) -> None:
     log = events.with_seq(

@@ -119,7 +119,7 @@ def test_after_a_hub_that_fails_comes_the_index(
     RELEASED.clear()
     try:
         assert why in str(failed(of, (hub(of, seconds),), tmp_path))
-        assert fetch(of, (hub(of, seconds), Index(parts)), tmp_path).read_bytes() == DATA
+        assert fetch(of, (hub(of, seconds), Index(parts, (*UV, "--target"))), tmp_path).read_bytes() == DATA
     finally:
         RELEASED.set()
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.models import KnownModelName
 
@@ -28,6 +28,7 @@ from pnyx.providers.hosted.connection import HostRequest
 from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.plain import _SIGNS, _SPECIAL, PlainWriter
 from pnyx.providers.hosted.requests import RequestBuilder
+from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
 
 HOSTS = {
@@ -118,7 +119,7 @@ def compare(base: str, call: Call, **how: Any) -> None:
     assert [headers[name] for name in needed] == [dict(other.headers)[name] for name in needed]
 
 
-@settings(max_examples=400)
+@examples(150)
 @given(
     base=st.sampled_from(tuple(HOSTS)),
     call=st.builds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine
 
@@ -14,6 +14,7 @@ from pnyx.store.creation import create_tables
 from pnyx.store.money import holds, ledger
 from pnyx.store.money.holds import Hold
 from pnyx.store.records import runs as store
+from tests.support.properties import examples
 
 RUNS = 4
 AMOUNT = st.integers(1, 400)
@@ -74,7 +75,7 @@ def accounts(shared: Mapping[str, int | None], own: int | None) -> Accounts:
     return Accounts(connection, shared, own)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     st.lists(STEP, max_size=40),
     st.none() | st.integers(0, 1500),

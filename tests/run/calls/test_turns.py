@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -18,6 +18,7 @@ from pnyx.run.calls.turns import BATCH_S, LATE_S, SharedTurns, StoredTurns
 from pnyx.run.resources import RunResources
 from pnyx.store import Database
 from tests.support.panels import Hosts
+from tests.support.properties import examples
 from tests.support.virtual_time import run
 
 ROUND_TRIP_S = 0.05
@@ -99,7 +100,7 @@ LOADS = st.builds(
     st.sampled_from([6.0, 300.0, 6000.0, 60_000.0]),
     st.lists(st.floats(0, ROUND_TRIP_S), min_size=1, max_size=5),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_window_has_more_calls_than_the_rate_and_the_stated_bound(
     loads: list[Load], per_minute: float, delays: list[float]
 ) -> None:
@@ -123,7 +124,7 @@ def test_no_window_has_more_calls_than_the_rate_and_the_stated_bound(
     st.sampled_from([None, 1, 3]),
     st.integers(1, 60),
 )
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_calls_whose_intents_take_long_are_not_sent_together(
     commits: list[float], per_minute: float, processes: int | None, count: int
 ) -> None:

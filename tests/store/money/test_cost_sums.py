@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, delete, func, insert, select
 
@@ -15,6 +15,7 @@ from pnyx.store import Database
 from pnyx.store.money.cost_sums import CostSum, cost_sums, sum_up
 from pnyx.store.money.costs import COUNTS
 from pnyx.store.schema import cost_days, metadata, run_costs
+from tests.support.properties import examples
 
 DAYS = [f"2026-01-{n:02}" for n in range(1, 29)]
 MODELS = ("a:x", "a:y", "b:x")
@@ -72,7 +73,7 @@ def summed(group: dict[str, object]) -> tuple[int, ...]:
     return tuple(int(str(group[name])) for name in names)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     ROWS,
     st.lists(st.sampled_from(DAYS), max_size=3),

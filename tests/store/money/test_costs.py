@@ -18,6 +18,7 @@ from pnyx.run.result import Result
 from pnyx.store import Database
 from pnyx.store.money.costs import CallCosts, call_costs
 from pnyx.store.records import runs as store
+from pnyx.store.schema import run_costs
 from tests.store.conftest import migrate, open_empty
 from tests.support.panels import Host, seats
 from tests.support.processes import Node, fixed_reply
@@ -68,6 +69,31 @@ async def test_the_sums_equal_the_usage_of_the_results(database_url: str) -> Non
         }
         assert {one.protocol for one in found} == {"consensus"}
         assert sum(one.unpriced for one in found) == 0
+
+
+async def test_the_dearest_runs_are_those_with_the_highest_sums(database_url: str) -> None:
+    row = {"owner": "ann", "protocol": "voting", "panel": "", "unpriced": 0}
+    row |= dict.fromkeys(("input_tokens", "cached_tokens", "output_tokens"), 1)
+    # run, day, cost, calls; the last run is of another owner, and the first row of another day.
+    found = (("a", 1, 90, 1), ("a", 2, 5, 1), ("b", 2, 4, 1), ("b", 3, 3, 1), ("c", 2, 5, 2), ("d", 2, 99, 1))
+
+    def insert(connection: Connection) -> None:
+        for run, day, cost, calls in found:
+            values = row | {"run_id": run, "day": f"2026-01-0{day}", "cost_nusd": cost, "calls": calls}
+            values |= {"owner": "ben"} if run == "d" else {}
+            connection.execute(run_costs.insert().values(model="m", **values))
+
+    database = await Database.open(database_url)
+    await database.write(insert)
+    for most, dearest in enumerate(("", "b", "bc", "abc", "abc")):
+        listed = await database.read(partial(call_costs, since="2026-01-02", owner="ann", most=most))
+        assert {one.run_id for one in listed} == set(dearest)
+        if "b" in dearest:
+            assert [one.cost_usd for one in sorted(listed, key=lambda one: one.day) if one.run_id == "b"] == [
+                4e-9,
+                3e-9,
+            ]
+    await database.close()
 
 
 async def test_a_reply_copied_into_a_fork_is_counted_once(database_url: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
@@ -17,6 +17,7 @@ from pnyx.store.records import word_index
 from pnyx.store.records.deletion import delete_runs
 from pnyx.store.records.search import search
 from tests.store.conftest import migrate, open_empty
+from tests.support.properties import examples
 
 WORDS = ("cost", "café", "東京", "lamps", "Ǆ", "x\0y", "ﬁne")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
@@ -36,7 +37,7 @@ def found(connection: Connection, word: str) -> set[str]:
     return {hit.run_id for hit in search(connection, word, 20)[0]}
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(("new", "result", "delete")), st.integers(0, 3), TEXTS, RESULTS),

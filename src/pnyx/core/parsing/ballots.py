@@ -95,6 +95,17 @@ _DOUBT = regex(
 
 _RANK = regex(r"\brank\w*\b[^:]{0,60}:\W*\Z", re.IGNORECASE)
 _ABOVE = r">+|≻|→|->|=>"
+_BELOW = r"<+|≺|←|<-"
+_WORST_FIRST = regex(
+    r"\bworst(?:[- ](?:to|through)|\s*(?:→|->)|[- ]first)\b"
+    r"|\b(?:least|lowest|weakest|poorest)\b[^:.,]{0,20} to (?:the )?(?:most|best|highest|strongest)\b"
+    r"|schlechteste\w* (?:zu[mr]?|bis)\b|\b(?:du pire|du moins bon) au\b"
+    r"|\bde(?:l| la| lo)? peor a\b|\bdal peggiore al\b|\bd[oa] pior (?:para|a)\b|\bvan slechtst\w* naar\b"
+    r"|от худш\w+ к|від найгірш\w+ до|\bod najgorsz\w+ do\b|\ben kötüden\b|\bfrån sämst\w* till\b"
+    r"|最差到最好|[从從由](?:最)?差到(?:最)?好|悪い順|나쁜 순|من الأسوأ",
+    re.IGNORECASE,
+)
+"""What says that a ranking is written from its end: "Ranking (worst to best): C, A, B"."""
 
 
 def read_ballot(text: str, labels: Sequence[str], *, author: str = "") -> Ballot:
@@ -201,13 +212,17 @@ def _ranking(reply: OwnWords, names: Labels, author: str) -> tuple[str, ...]:
             found = [names.first(str(rank)) for rank in ranks]
             called.append(tuple(dict.fromkeys(one.label for one in found if one and one.label)))
     for sentence in reply.sentences:
-        called_so = re.search(r"\brank", sentence.text, re.IGNORECASE)
-        if not called_so and not re.search(_ABOVE, sentence.text):
+        reverse = bool(_WORST_FIRST.search(sentence.text))
+        called_so = reverse or re.search(r"\brank", sentence.text, re.IGNORECASE)
+        if not called_so and not re.search(rf"{_ABOVE}|{_BELOW}", sentence.text):
             continue
-        for at, order in names.chains(sentence.text, rf"{_ABOVE}|,(?:\s*then)?|;" if called_so else _ABOVE):
+        chains = [*names.chains(sentence.text, rf"{_ABOVE}|,(?:\s*then)?|;" if called_so else _ABOVE)]
+        orders_of = [(at, order[::-1] if reverse else order) for at, order in chains]
+        orders_of += [(at, order[::-1]) for at, order in names.chains(sentence.text, _BELOW)]
+        for at, order in orders_of:
             before = sentence.text[:at]
             if not is_reported(before, author=author):
-                (called if _RANK.search(before) else other).append(order)
+                (called if _RANK.search(before) or reverse else other).append(order)
     orders = set(filter(None, called)) or set(other)
     return orders.pop() if len(orders) == 1 else ()
 
@@ -215,7 +230,8 @@ def _ranking(reply: OwnWords, names: Labels, author: str) -> tuple[str, ...]:
 def _listed(reply: OwnWords, names: Labels) -> Iterator[tuple[str, ...]]:
     """Yield rankings in list form: one label per line, under a line that announces a ranking."""
     for sentence in reply.sentences:
-        if not _RANK.search(sentence.text):
+        reverse = bool(_WORST_FIRST.search(sentence.text))
+        if not _RANK.search(sentence.text) and not (reverse and sentence.text.rstrip(" *_").endswith(":")):
             continue
         order = list[str]()
         for item in reply.sentences[sentence.place + 1 :]:
@@ -224,4 +240,4 @@ def _listed(reply: OwnWords, names: Labels) -> Iterator[tuple[str, ...]]:
                 break
             order.append(one.label)
         if len(order) > 1:
-            yield tuple(dict.fromkeys(order))
+            yield tuple(dict.fromkeys(order[::-1] if reverse else order))

@@ -12,6 +12,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
@@ -200,6 +201,8 @@ def _exit_code(arguments: list[str]) -> int:
 
 def _end_on_signals(code: int) -> None:
     """Let a signal that comes now end the process at once, with the exit code that it would have had."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # no signal comes here, and none can be handled
     for number in stop_signals():
         signal.signal(number, lambda *_: os._exit(code))
 

@@ -65,13 +65,14 @@ async def read_all(
     settings: Settings, flags: FileFlags, more: Sequence[Source] = (), no_input: bool = False
 ) -> Reading:
     """Read what the flags name, and `more` before it. Raises `UsageError`."""
-    limits, notes = settings.context, list[str]()
+    limits, notes, listed = settings.context, list[str](), set[str]()
     sources = [*more, *(_path(one) for one in flags.paths)]
     if flags.globs and not flags.folders:
         raise UsageError("--glob chooses files of a folder: name it with --dir")
     for folder in flags.folders:
         listing = await asyncio.to_thread(list_folder, folder, flags.globs, limits)
         sources += listing.sources
+        listed |= {str(one.path) for one in listing.sources}
         notes += listing.notes
     if flags.diff is not None:
         diff = await asyncio.to_thread(read_diff, flags.diff or None, Path())
@@ -80,7 +81,9 @@ async def read_all(
             raise UsageError("; ".join(("there are no changes to show with --diff", *diff.notes)))
         sources.append(diff.source)
     sources += [Source(url=one) for one in flags.urls]
-    read = await read_files(sources, limits, paths=True)
+    read = await read_files(sources, limits, paths=True, listed=listed)
+    if sources and not read.files:
+        raise UsageError("; ".join(("there are no files to read", *read.notes)))
     return Reading(read.files, (*notes, *read.notes))
 
 

@@ -22,6 +22,7 @@ _ELSEWHERE = {
     "budget": ("cost", "max-cost", "limit-usd", "usd", "price"),
     "deadline": ("timeout", "time-limit", "max-time"),
     "deep": ("thorough",),
+    "diff": ("staged", "cached", "changes"),
     "dry-run": ("estimate", "plan", "cost-only"),
     "effort": ("reasoning", "reasoning-effort", "thinking"),
     "file": ("attach", "attachment", "context", "input"),

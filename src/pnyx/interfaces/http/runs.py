@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ from ..views.records import Record
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
 from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
-from .streaming import as_stored, page_of_events, run_events, run_headers
+from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_events, run_headers
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
 
@@ -209,22 +210,38 @@ async def export(request: Request, run_id: str, format: Literal["json", "md", "h
     """Export a run with its transcript, as JSON, Markdown or HTML."""
     service = service_of(request)
     record = await service.read(run_id, owner_of(request), prompts=format == "json")
-    return await exported(record, format, service.redact)
+    return await exported(request, record, format, service.redact)
 
 
 async def exported(
-    record: Record, format: str, redact: Redact, headers: Mapping[str, str] | None = None
+    request: Request,
+    record: Record,
+    format: str,
+    redact: Redact,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A run as a file. Others are answered while a long one is written."""
+    """A run as a file. Others are answered while a long one is written and compressed."""
+    compressed = accepts_gzip(request)
 
-    def write() -> tuple[str, bytes]:
+    def write() -> bytes:
         if format == "json":
-            return "application/json", json.dumps(document(record, redact), allow_nan=False).encode()
-        kind, text = DOCUMENTS[format]
-        return kind, text(record, redact).encode("utf-8", "replace")
+            body = _pieces(document(record, redact))
+        else:
+            body = DOCUMENTS[format][1](record, redact).encode("utf-8", "replace")
+        return gzip.compress(body, GZIP_LEVEL) if compressed else body
 
-    kind, body = await asyncio.to_thread(write)
-    return Response(body, media_type=kind, headers=headers)
+    headers = {**(headers or {}), "Vary": "Accept-Encoding"}
+    if compressed:
+        headers["Content-Encoding"] = "gzip"
+    kind = "application/json" if format == "json" else DOCUMENTS[format][0]
+    return Response(await asyncio.to_thread(write), media_type=kind, headers=headers)
+
+
+def _pieces(content: Mapping[str, Any]) -> bytes:
+    """The JSON of a run with its events, each encoded by itself: no other thread runs during one encoding."""
+    events = ", ".join(json.dumps(event, allow_nan=False) for event in content["events"])
+    start = json.dumps({**content, "events": []}, allow_nan=False)
+    return f"{start.removesuffix(']}')}{events}]}}".encode()
 
 
 async def _reply(request: Request, service: RunService, run_id: str, wait: Wait) -> Response:

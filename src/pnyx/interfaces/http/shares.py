@@ -131,7 +131,7 @@ async def export_shared(request: Request, format: Literal["md", "html"] = "html"
     """Export a shared run as Markdown or HTML."""
     service = service_of(request)
     record = await service.read(share_of(request).run_id, prompts=False)
-    return await exported(record, format, service.redact, PRIVATE)
+    return await exported(request, record, format, service.redact, PRIVATE)
 
 
 def share_of(request: Request) -> Share:

@@ -20,6 +20,8 @@ from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
 
 __all__ = [
+    "GZIP_LEVEL",
+    "accepts_gzip",
     "as_stored",
     "error_messages",
     "event_source",
@@ -32,6 +34,11 @@ __all__ = [
 GZIP_LEVEL = 4
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
+
+
+def accepts_gzip(request: Request) -> bool:
+    """Whether the client reads a compressed response."""
+    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 def run_headers(run_id: str) -> dict[str, str]:
@@ -77,7 +84,7 @@ async def page_of_events(
     document: an event as it is sent; None for one that is not sent. The response is compressed if the client
     accepts it: the middleware leaves streams of events alone, since live ones must not wait.
     """
-    compressed = "gzip" in request.headers.get("accept-encoding", "")
+    compressed = accepts_gzip(request)
     headers = {**headers, "Vary": "Accept-Encoding"}
     if len(page) > limit:
         page = page[:limit]

@@ -7,7 +7,7 @@ does not format. Texts are unescaped: each renderer makes them safe for its outp
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,6 +127,7 @@ class Transcript:
     protocol: str = ""
     version: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    files: Sequence[Mapping[str, Any]] = ()
     round: int = 0
     phase: str = ""
     seats: dict[str, SeatState] = field(default_factory=dict)

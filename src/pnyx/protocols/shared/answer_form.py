@@ -20,6 +20,7 @@ from .closing import ask_strongest, closed
 __all__ = ["NAME", "Violation", "with_form"]
 
 FILL = load("form/fill")
+LANGUAGE, OTHER_LANGUAGE = load("form/fill-language"), load("form/fill-language-option")
 NAME = "answer"
 Violation: TypeAlias = "Callable[[object], str | None]"
 """How a value violates a schema, or None."""
@@ -62,5 +63,7 @@ async def _filled(
         return value
 
     shown = json.dumps(schema.document, ensure_ascii=False, indent=1)
-    draft = FILL(schema=shown, answer=Material("The panel's answer", decision.answer))
+    language = LANGUAGE() if panel.language is None else OTHER_LANGUAGE(language=panel.language)
+    answer = Material("The panel's answer", decision.answer)
+    draft = FILL(schema=shown, answer=answer, language=language)
     return await ask_strongest(panel, draft, Form(schema, None, read))

@@ -7,7 +7,6 @@ whether it may have cost.
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -22,6 +21,7 @@ import aiohttp
 from yarl import URL
 
 from ...errors import ProviderError
+from ...json_bytes import json_bytes
 from .compression import Decompressor
 from .documents import Documents
 from .failures import failure, read_report
@@ -131,7 +131,7 @@ class Connection:
                 method,
                 URL(url, encoded=True),
                 headers=[*headers, ("Accept-Encoding", "gzip, deflate")],
-                data=None if body is None else _JSON.encode(body).encode(),
+                data=None if body is None else json_bytes(body),
                 allow_redirects=False,
                 proxy=self._proxy,
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=limits.silence_s),
@@ -212,7 +212,6 @@ class Response:
         return part
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False)
 WITHOUT_REPLY = (202, 204, 205)
 """Statuses below 300 that say that there is no reply, or not yet."""
 TLS_ALERT = r"\x15\x03"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
 from math import ceil
 
 from sqlalchemy import Connection
@@ -26,11 +25,14 @@ SURE = 0.95
 
 def is_alive_now(connection: Connection) -> IsAlive:
     """Return what judges the leases of processes by the database's clock, which is read at most once."""
-    time = cache(partial(read_clock, connection))
+    time: float | None = None
 
     def judge(worker: str | None, heartbeat_at: float | None) -> bool:
-        own = worker is not None and worker.removeprefix(WORKER) == this_worker()
-        return own or is_alive(worker, heartbeat_at, time())
+        nonlocal time
+        if worker is not None and worker.removeprefix(WORKER) == this_worker():
+            return True
+        time = read_clock(connection) if time is None else time
+        return is_alive(worker, heartbeat_at, time)
 
     return judge
 

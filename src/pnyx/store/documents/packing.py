@@ -19,6 +19,7 @@ from typing import Any
 
 from ...core.caching.regex import regex
 from ...errors import Unreadable
+from ...json_bytes import json_bytes
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -129,12 +130,9 @@ def cut(value: Any, found: list[Parts]) -> Any:
     return value
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-
-
 def dump(value: Any) -> bytes:
     """The stored form of what `cut` returned, in whose `Parts` numbers have replaced the pieces."""
-    return compress(_JSON.encode(value).encode("utf-8", "surrogatepass"))
+    return compress(json_bytes(value, "surrogatepass"))
 
 
 def load(packed: bytes, what: str) -> tuple[Any, list[Parts]]:

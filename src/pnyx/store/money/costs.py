@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, func, select, text
 
 from ...core.events import CallFailed, CallFinished, CallStarted, Event
 from ...core.models import NO_PAYER, NUSD, Payer
@@ -80,14 +80,20 @@ def costs_of(connection: Connection, run_id: str) -> list[CallCosts]:
     return [_costs(row) for row in connection.execute(select(run_costs).where(run_costs.c.run_id == run_id))]
 
 
-def call_costs(connection: Connection, since: str = "", owner: str | None = None) -> list[CallCosts]:
+def call_costs(
+    connection: Connection, since: str = "", owner: str | None = None, most: int | None = None
+) -> list[CallCosts]:
     """Return the costs of calls on and after the day `since` (ISO 8601, UTC), in no order.
 
-    owner: only of their runs. `store.money.cost_sums` adds up those of all runs in a fraction of the time.
+    owner: only of their runs. most: only of so many runs, the dearest. `store.money.cost_sums` adds up those
+    of all runs in a fraction of the time.
     """
-    query = select(run_costs).where(run_costs.c.day >= since)
-    if owner is not None:
-        query = query.where(run_costs.c.owner == owner)
+    chosen = [run_costs.c.day >= since, *([] if owner is None else [run_costs.c.owner == owner])]
+    query = select(run_costs).where(*chosen)
+    if most is not None:
+        sums = (func.sum(run_costs.c.cost_nusd).desc(), func.sum(run_costs.c.calls).desc())
+        dearest = select(run_costs.c.run_id).where(*chosen).group_by(run_costs.c.run_id)
+        query = query.where(run_costs.c.run_id.in_(dearest.order_by(*sums, run_costs.c.run_id).limit(most)))
     return [_costs(row) for row in connection.execute(query)]
 
 

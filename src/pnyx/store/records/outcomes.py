@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, null, select
 
 from ...core.text import replace_invalid
 from ..schema import outcomes, runs
@@ -69,16 +69,21 @@ def _batch(row: RunRow) -> tuple[Any, str]:
     return row.spec.get("batch"), json.dumps(row.spec.get("options"), sort_keys=True)
 
 
-def history(connection: Connection, owner: str) -> list[JudgedRun]:
+def history(connection: Connection, owner: str, with_questions: bool = False) -> list[JudgedRun]:
     """Return the judged runs that `owner` learns from, oldest first.
 
-    If there are more than `HISTORY_LIMIT`, the owner's own runs are preferred, then the newest.
+    with_questions: set `JudgedRun.asked`, which reads every question. If there are more than `HISTORY_LIMIT`,
+    the owner's own runs are preferred, then the newest.
     """
     # Every run looks for a history; only those that find one load what it is made of.
     from ...reliability.feedback import JudgedRun
 
+    source = outcomes.outerjoin(runs, runs.c.id == outcomes.c.run_id) if with_questions else outcomes
+    asked = runs.c.question if with_questions else null()
     query = (
-        select(outcomes)
+        # A stored question is the same text for the same question, packed or not.
+        select(outcomes, asked.label("asked"))
+        .select_from(source)
         .where(outcomes.c.owner == owner)
         # An evaluation grades thousands at once; feedback on real questions must not be pushed out by it.
         .order_by(outcomes.c.run_owner != owner, outcomes.c.judged_at.desc(), outcomes.c.run_id)
@@ -91,7 +96,8 @@ def history(connection: Connection, owner: str) -> list[JudgedRun]:
             panel = tuple(json.loads(row.panel)) if row.panel else ()
         except (ValueError, TypeError):
             continue  # one damaged row does not keep every later run from starting
-        found.append(JudgedRun(row.protocol, row.result, row.raw, answers, row.gold, panel, row.rule))
+        fields = row.protocol, row.result, row.raw, answers, row.gold, panel, row.rule, row.asked
+        found.append(JudgedRun(*fields))
     return found
 
 

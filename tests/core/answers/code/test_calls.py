@@ -7,13 +7,14 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pnyx import final_answer, same_answer
 from pnyx.core.answers.code.calls import is_attempt, read_proposal, short_calls, written_calls
 from pnyx.core.answers.same.grouping import find_group, group_answers
 from pnyx.core.tool_calls import ToolCall
+from tests.support.properties import examples
 
 NAMES = st.sampled_from(("read", "write_file", "mcp__a__b", "crm.find", "x/y:z-1", 'a "b" {}; c'))
 TEXTS = st.text(max_size=40) | st.sampled_from(
@@ -37,7 +38,7 @@ def fenced(written: str) -> str:
     return f"I look first.\n```json\n{written}\n```\n"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(CALLS)
 def test_calls_are_read_as_they_are_written(calls: tuple[ToolCall, ...]) -> None:
     for text in (written_calls(calls), fenced(written_calls(calls)), f"So:\n{written_calls(calls)}"):
@@ -46,7 +47,7 @@ def test_calls_are_read_as_they_are_written(calls: tuple[ToolCall, ...]) -> None
         assert proposal.calls == calls
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(CALLS, st.integers(0, 99))
 def test_calls_are_the_same_whatever_their_order_and_notation(calls: tuple[ToolCall, ...], seed: int) -> None:
     written = written_calls(calls)
@@ -64,7 +65,7 @@ def test_calls_are_the_same_whatever_their_order_and_notation(calls: tuple[ToolC
     assert len(short) <= max(250, 120 * len(calls))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(CALLS, CALLS)
 @example((ToolCall("", "a", {"x": 1}),), (ToolCall("", "a", {"x": True}),))
 @example((ToolCall("", "a", {"x": 1}),), (ToolCall("", "a", {"x": "1"}),))

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pnyx.core.answers.replies.extract import final_answer, normalise, same
 from pnyx.core.answers.same.equivalence import read
+from tests.support.properties import examples
 from tests.support.rows import rows
 
 CORPUS = [
@@ -128,7 +129,7 @@ NOTATIONS: dict[str, Callable[[int], str]] = {
 }
 
 
-@settings(max_examples=500)
+@examples(200)
 @given(st.sampled_from(list(NOTATIONS)), st.integers(-(10**30), 10**30))
 @example("scientific", 0)
 @example("apostrophes", -1000)

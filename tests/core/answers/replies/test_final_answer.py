@@ -6,13 +6,14 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pnyx
 from pnyx.core.answers.replies.extract import final_answer
 from pnyx.core.answers.words import table
 from pnyx.core.prose.language import is_english, language_of
+from tests.support.properties import examples
 from tests.support.rows import rows
 
 ENVELOPES = {
@@ -263,7 +264,7 @@ def squeezed(text: str) -> str:
     )
 
 
-@settings(max_examples=300)
+@examples(120)
 @given(TEXTS, st.sampled_from([None, "Wie viele?", "How many are there?"]))
 def test_any_text_has_an_answer_that_stands_in_it_or_none(text: str, question: str | None) -> None:
     found = final_answer(text, question)

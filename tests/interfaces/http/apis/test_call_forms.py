@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sse_starlette import ServerSentEvent
 
@@ -20,6 +20,7 @@ from pnyx.interfaces.http.apis.exchange import Step
 from pnyx.interfaces.http.apis.parts import call_text
 from pnyx.interfaces.http.apis.tools import Tools, custom, function
 from pnyx.run.result import Result
+from tests.support.properties import examples
 
 TEXTS = st.text(max_size=900) | st.sampled_from(["", "\u2028\n", '"]}', "ü" * 500, "\U0001f600\\n"])
 ARGUMENTS = st.dictionaries(st.text(max_size=5), TEXTS | st.integers() | st.lists(st.booleans(), max_size=2))
@@ -33,7 +34,7 @@ FUNCTIONS = st.lists(st.tuples(st.just("look"), ARGUMENTS), min_size=1, max_size
 OFFERED = Tools((function({"name": "look"}, "tools[0]"), custom({"name": "patch"}, "tools[1]")))
 USAGE = dict.fromkeys(("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd"), 0)
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
-few = settings(max_examples=25)
+few = examples(25)
 
 
 def answer_with(calls: Calls, prose: str = "First this.") -> Answer:

@@ -33,6 +33,8 @@ def stated(text: str, question: str) -> str | None:
     if not 0 < len(text) <= MAX_CHARS:
         return None
     text = " ".join(text.split()).rstrip(_EDGES)
+    text = _DISCOURSE.sub("", text, count=1)
+    question = _without_options(question)
     first, space, rest = text.partition(" ")
     text = table("copulas")["joined"].get(first.casefold(), first) + space + rest
     return (
@@ -45,10 +47,26 @@ def stated(text: str, question: str) -> str | None:
     )
 
 
+_DISCOURSE = regex(r"(?:actually|in fact|indeed|well|of course),\s+(?=\S)", 2)
+_OPTIONS = regex(r"(?:^|\s)[(\[]?(?:A|a|1|А)[)\].:]\s")
+
+
+def _without_options(question: str) -> str:
+    """The question without its options, whose words an answer does not only repeat."""
+    found = _OPTIONS.search(question)
+    return question[: found.start()] if found and found.start() > STEM else question
+
+
 _POLAR = regex(r"(?:is|are|was|were|am|do|does|did|can|could|will|would|has|have|had|should|must|may)\b", 2)
 _EITHER = regex(r"\bor\b", 2)
 _NOT = regex(r"\b(?:not|never|cannot)\b|n['’]t\b", 2)
 _CLAUSE = regex(r"(?<=[.!?,])\s+")
+
+
+_CANNOT = regex(r"\bcan(?:not|['’]t)\b", 2)
+_PREFIX = regex(r"(?:im(?=[bmp])|il(?=l)|ir(?=r)|in|un|dis|non-?)(?=\w{3})")
+_NO_DENIALS = frozenset(("invaluable", "inflammable", "until", "under", "inside", "into", "unless", "income"))
+"""Words that begin like a denial of a word and are none."""
 
 
 def _affirmed(text: str, question: str) -> str | None:
@@ -56,9 +74,12 @@ def _affirmed(text: str, question: str) -> str | None:
     asked = _CLAUSE.split(question.strip())[-1]
     if not _POLAR.match(asked) or _EITHER.search(asked) or _NOT.search(asked):
         return None
+    text = _CANNOT.sub("can not", text)
     denials = len(_NOT.findall(text))
-    plain = _NOT.sub(" ", text)
-    words = _WORD.findall(plain)
+    words = _WORD.findall(_NOT.sub(" ", text))
+    for at, word in enumerate(words):
+        if opposite := _opposite(word.casefold(), _words_of(asked)):
+            words[at], denials = opposite, denials + 1
     verbs = [word for word in words if _POLAR.fullmatch(word)]
     known = [word for word in words if word not in verbs]
     short = len(words) == 2 and words[0].casefold() in table("copulas")["pronouns"] and words[1] in verbs
@@ -72,6 +93,23 @@ def _affirmed(text: str, question: str) -> str | None:
     return "No" if denials else "Yes"
 
 
+def _opposite(word: str, asked: frozenset[str]) -> str:
+    """The word of the question that `word` denies, or that denies it: `possible` for `impossible`."""
+    if word in asked or word in _NO_DENIALS:
+        return ""
+    bare = _PREFIX.sub("", word, count=1)
+    if bare != word and bare in asked:
+        return bare
+    return next(
+        (
+            other
+            for other in asked
+            if other not in _NO_DENIALS and other.endswith(word) and _PREFIX.sub("", other, count=1) == word
+        ),
+        "",
+    )
+
+
 _APPOSITION = regex(r"(?P<name>[^,(]+?)(?:,\s+|\s*\()(?P<rest>[^,()]+)\)?")
 _KIND_OF = regex(
     r"(?:[Tt]he )?(?:[Cc]ity|[Tt]own|[Ss]tate|country|planet|village|island|continent) of (?=[^\W\d_a-z])"
@@ -82,7 +120,8 @@ _SEVERAL = regex(r"[,;()/&]|\b(?:and|or|und|oder|et|ou|y|e|o|и|или)\b", 2)
 def _named(text: str, question: str) -> str | None:
     """A name without what the question has too: `Paris` of `Paris, France`, `Nile` of `the Nile River`."""
     text = _KIND_OF.sub("", text)
-    if (parts := _APPOSITION.fullmatch(text)) and _are_known(list(_WORD.finditer(parts["rest"])), question):
+    parts = _APPOSITION.fullmatch(text)
+    if parts and len(parts["rest"]) > 1 and _are_known(list(_WORD.finditer(parts["rest"])), question):
         text = parts["name"]
     words = list(_WORD.finditer(text))
     if not 0 < len(words) <= MAX_WORDS or not text[0].isalpha() or _SEVERAL.search(text):

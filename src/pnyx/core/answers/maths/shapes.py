@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .lexer import Token
 from .nodes import Apply, Node, Number
 
-__all__ = ["combination", "is_proper_fraction"]
+__all__ = ["combination", "is_proper_fraction", "with_fraction"]
 
 
 def is_proper_fraction(node: Node) -> bool:
@@ -15,6 +15,17 @@ def is_proper_fraction(node: Node) -> bool:
         case Apply("/", (Number(above), Number(below))):
             return above.denominator == below.denominator == 1 and 0 < above < below
     return False
+
+
+def with_fraction(node: Node, right: Node, *, mixed: bool) -> Node:
+    """A mixed number with its sign, `-17 1/2`, else a product. mixed: whether digits precede a fraction."""
+    if mixed and is_proper_fraction(right):
+        match node:
+            case Number():
+                return Apply("+", (node, right))
+            case Apply("neg", (Number() as whole,)):
+                return Apply("neg", (Apply("+", (whole, right)),))
+    return Apply("*", (node, right))
 
 
 def combination(name: str, found: Sequence[Token]) -> Node | None:

@@ -58,6 +58,8 @@ def object_answer(text: str) -> str | None:
 def tagged(text: str) -> tuple[int, str] | None:
     """The content of the last tag such as `<answer>7</answer>`, and where the tag ends."""
     found = _last(_TAG, text) if "</" in text or "[/" in text else None
+    if found and (inner := _last(_TAG, found["value"])):
+        return found.end(), inner["value"].strip()  # <response><answer>7</answer></response>
     return (found.end(), found["value"].strip()) if found else None
 
 

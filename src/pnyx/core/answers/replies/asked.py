@@ -22,7 +22,7 @@ _COUNTED = regex(
     2,
 )
 _LEAD = regex(
-    r"(?:(?:so|thus|therefore|hence|then|and|finally|in total|altogether|as a result"
+    r"(?:(?:so|thus|therefore|hence|then|and|finally|in total|altogether|as a result|actually|in fact|indeed"
     r"|this means(?: that)?)\b,?\s*)+",
     2,
 )
@@ -30,6 +30,9 @@ _POLAR = regex(
     r"(?:^|[.?!]\s+)(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had) [^.?!]*\?\s*$", 2
 )
 """A question that is answered with yes or no."""
+_NONE = regex(r"there (?:is|are|was|were) no (?P<what>[^\d,;:]{3,60})\.?", 2)
+_SO = regex(r",\s*(?:and )?(?:so|thus|therefore|hence|which leaves|leaving)\s+(?=\S)", 2)
+"""What separates the last step of a sentence from those before it."""
 _RIGHT = regex(r".*=\s*(?P<right>[^=]+)")
 _FENCED = r"```[ \t]*\w*[ \t]*\n(?P<content>[^`]{1,400}?)\n?[ \t]*```\s*"
 _BLOCK = regex(rf"\s*{_FENCED}")
@@ -62,9 +65,14 @@ def answer_to(
         return truth
     if not english or not _COUNTED.search(question):
         return ""
+    if (none := _NONE.fullmatch(last)) and repeats(none["what"], question):
+        return "0"
     if found := _RIGHT.fullmatch(last):
         last = found["right"]
-    return only_value("number", last) or ""
+    if value := only_value("number", last):
+        return value
+    clause = _SO.split(last)[-1]
+    return only_value("number", clause) or "" if clause != last and repeats(clause, question) else ""
 
 
 def block_answer(text: str) -> str:

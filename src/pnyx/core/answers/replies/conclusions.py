@@ -131,6 +131,7 @@ _SO = (
     r"|then|indeed|but|and|yet|in (?:conclusion|summary|short|total)|to (?:conclude|sum up)"
     r"|as a result|conclusion|(?:result|total|solution|verdict|decision|choice|sum)(?=\s*:)"
     r"|(?:this|that|which) means|it follows|we (?:get|find|have|conclude|see)"
+    r"|(?:most\s+)?(?:likely|probably)|if i (?:had|have) to guess|i(?:'d| would) (?:say|guess)"
     r"|i (?:think|believe|conclude|am confident))(?:\s+that)?(?:\s*[,:])?\s+|[∴⇒→]\s*)"
 )
 _CONCLUDES = regex(rf"{_SO}+", re.IGNORECASE)
@@ -139,7 +140,8 @@ _ANSWER_IS = regex(
     r"(?:(?:(?:final|correct|best|right|short)\s+)*(?:answer|ans)|(?:correct|best|right)\s+(?:option|choice)"
     r"|(?:printed\s+)?output|return(?:ed)?\s+value|solution\s+set|(?:final\s+)?result)"
     r"(?:\s+(?:to|for|of)\s[^:=,]{1,100})?[*_]*"
-    r"(?:\s+(?:is|are|would be|should be|must be|has to be)\b(?:\s*:|\s+that\b)?|\s*(?:[:=→]|->)|\s+-\s)"
+    r"(?:\s+(?:is|are|would be|should be|must be|has to be|(?:comes|works|turns) out to(?: be)?"
+    r"|comes to|equals)\b(?:\s*:|\s+that\b)?|\s*(?:[:=→]|->)|\s+-\s)"
     r"[*_]*\s*(?P<value>\S.*)",
     re.IGNORECASE,
 )
@@ -151,6 +153,8 @@ _CHOSEN = tuple(
         r"(?P<value>.{1,60}?)\s+is\s+(?:the\s+)?(?:correct|right|best)"
         r"(?:\s+(?:answer|option|choice|one))?[.!]?",
         r"(?P<value>.{1,60}?)\s+is\s+(?:the|my|our)\s+(?:final\s+)?answer[.!]?",
+        r"(?!.*\b(?:not|wrong|if)\b).{1,40}?\b(?:a|the|our|my)\s+(?:final|correct)\s+answer\s+of\s+"
+        r"(?P<value>\S+(?:\s\S+){0,2})",
     )
 )
 _PRINTS = regex(
@@ -167,8 +171,15 @@ _CORRECTED = regex(
     re.IGNORECASE,
 )
 """A sentence that takes back the answer before it: "Wait, actually, it should be 15."."""
+_CORRECTED_SHORT = regex(
+    r"(?P<before>)(?P<turn>)(?:no,? wait|wait,? no|scratch that|make that|i mean|or rather)"
+    r"[\s,.;:!–—-]+(?P<value>(?!(?:that|this|it|the|i|we|you|they)\b)\S+(?:\s+\S+){0,2})",
+    re.IGNORECASE,
+)
+"""The same with nothing but the value: "No wait, Paris."."""
 _SUPPOSED = regex(
-    r"\W*(?:if|suppose|supposing|when|unless|whether|according|(?:as |for )?participant|some|others?|many)\b"
+    r"\W*(?:if(?! i (?:had|have) to guess)|suppose|supposing|when|unless|whether|according"
+    r"|(?:as |for )?participant|some|others?|many)\b"
     r"|.*\b(?:say|says|said|claim\w*|think|thinks|argue\w*|wrote|writes|suggest\w*|believes?)"
     r"(?: that)?[,:]?\s*$",
     re.IGNORECASE,
@@ -178,7 +189,7 @@ _SOMEONES = regex(
 )
 
 
-_NAMING = (_ANSWER_IS, _PRINTS)
+_NAMING = (_ANSWER_IS, _PRINTS, _CORRECTED_SHORT)
 """Forms after which a few words are an answer too."""
 
 
@@ -187,7 +198,7 @@ def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
     if inner := boxed_value(sentence):
         return value_of(inner)
     sentence = sentence.lstrip(" #*_|>-•" + SIGNS)
-    for form in (_ANSWER_IS, _PRINTS, _CORRECTED, *_CHOSEN):
+    for form in (_ANSWER_IS, _PRINTS, _CORRECTED, _CORRECTED_SHORT, *_CHOSEN):
         match = form.fullmatch(sentence)
         if match is None or _SOMEONES.search(match["value"]):
             continue
@@ -205,6 +216,9 @@ def correction(author_lines: Sequence[str], is_plausible: Callable[[str], bool])
         for sentence in reversed(_english_sentences(line.strip())):
             found = _CORRECTED.fullmatch(sentence)
             if found and is_plausible(value := value_of(found["value"])):
+                return value
+            short = _CORRECTED_SHORT.fullmatch(sentence)
+            if short and is_credible(value := value_of(short["value"])):
                 return value
     return ""
 

@@ -155,7 +155,7 @@ class _Reading:
             partial(statement, concluding, is_plausible, self.english),
             partial(self._boxed),
             partial(closing_value, concluding, is_plausible, self.languages, alone),
-            lambda: (self.labelled(is_plausible, final=False) or (0, ""))[1],
+            partial(self._weakly_marked, is_plausible),
             partial(self._opening, is_plausible),
             partial(self._of_question, concluding),
             partial(self._block),
@@ -170,12 +170,19 @@ class _Reading:
         if tag and not (label and body.rfind(self.lines[label[0]].text) > tag[0]):
             return _short(tag[1], self.question, is_plausible)
         if label:
-            later = (
-                [line.text for line in self.lines[label[0] + 1 :] if not line.quoted] if self.english else []
-            )
-            return correction(later, is_plausible) or label[1]
+            return self._corrected(label, is_plausible)
         value = value_of(hashed(self.author_lines[-1]), ()) if self.author_lines else ""
         return value if is_definite(value) else ""
+
+    def _weakly_marked(self, is_plausible: Callable[[str], bool]) -> str:
+        """The value of the last other label."""
+        label = self.labelled(is_plausible, final=False)
+        return self._corrected(label, is_plausible) if label else ""
+
+    def _corrected(self, label: tuple[int, str], is_plausible: Callable[[str], bool]) -> str:
+        """The value of a label, or what a sentence behind it corrects it to."""
+        later = [line.text for line in self.lines[label[0] :] if not line.quoted] if self.english else []
+        return correction(later, is_plausible) or label[1]
 
     def _in_object(self, is_plausible: Callable[[str], bool], inside: bool) -> str:
         found = None if inside else object_answer(self.text)

@@ -51,7 +51,7 @@ def value_of(written: str, languages: Sequence[str] = ENGLISH) -> str:
     start = _result(start) if "=" in start else start
     if "en" in languages:
         value = _before_caveat(_after_contrast(_HEDGE.sub("", start, count=1)))
-        value = _result(_unwrap(_subject(value)))
+        value = _APPOSITION.sub(r"\g<name>", _result(_unwrap(_subject(value))))
     else:
         languages = tuple(languages)
         value = _unwrap(without_ending(start, languages))
@@ -60,6 +60,12 @@ def value_of(written: str, languages: Sequence[str] = ENGLISH) -> str:
         value = _result(_unwrap(without_ending(_before_remark(_unwrap(value)), languages)))
         value = option_letter(value, languages) or value
     return written.strip() if len(written) > MAX_CHARS and value == start else value
+
+
+_APPOSITION = regex(
+    r"^(?P<name>[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3}), the [a-z]+ (?:of|in|that|which|who) [^,;]*$"
+)
+"""What a name is, behind it: `Paris, the capital of France`."""
 
 
 def emphasised(written: str) -> str:
@@ -93,7 +99,17 @@ def is_credible(value: str, languages: Sequence[str] = ENGLISH) -> bool:
         few = 0 < len(value.split()) <= MAX_WORDS and len(value) <= MAX_LETTERS
         # A word that denies is an answer by itself: "no".
         return (few or is_definite(value)) and (" " not in value or not is_denied(value, tuple(languages)))
+    if _CONNECTIVE.fullmatch(value):
+        return False
     return is_definite(value) or (0 < len(value.split()) <= MAX_WORDS and not _EVASIVE.match(value))
+
+
+_CONNECTIVE = regex(
+    r"(?:actually|indeed|however|well|okay|ok|finally|therefore|thus|hence|so|sure|certainly|first|next|now|great"
+    r"|thanks|sorry|overall|clearly|note|summary|conclusion|of course|in fact|in short)",
+    2,
+)
+"""Words that only begin a sentence."""
 
 
 def is_missing(value: str) -> bool:

@@ -24,6 +24,7 @@ from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
+from ....similar import nearest
 from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.conversation import as_markdown, cost, earlier_turns
@@ -117,9 +118,9 @@ class Session:
         name, _, rest = text[1:].partition(" ")
         command, argument = COMMANDS.get(name), rest.strip()
         if command is None:
-            known = ", ".join(f"/{name}" for name in COMMANDS)
-            unknown = f"unknown command /{clip(name, 40)}; the commands are {known}"
-            raise UsageError(f"{unknown}. To start a question with /, type //")
+            known = nearest(name, COMMANDS).replace("did you mean ", "did you mean /")
+            known = known or f"; the commands are {', '.join(f'/{name}' for name in COMMANDS)}."
+            raise UsageError(f"unknown command /{clip(name, 40)}{known} To start a question with /, type //")
         if argument and not command.argument:
             raise UsageError(f"/{name} takes no argument")
         try:

@@ -18,7 +18,7 @@ from ....evaluate.replay.suggest import Candidate, Suggestion, common_questions
 from ....evaluate.replay.suggest import suggest as find_panel
 from ....providers.catalogue import Catalogue
 from ....reliability.accuracy import AnsweredQuestion
-from ....reliability.feedback import questions
+from ....reliability.feedback import distinct, questions
 from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.terminal import columns
@@ -66,7 +66,10 @@ def suggest(
 
 
 def _stored(settings: Settings) -> tuple[list[AnsweredQuestion], dict[str, float | None]]:
-    """The judged answers of the store; and the mean cost of a call by model, None if one has no price."""
+    """The judged answers of the store, each question once; and the mean cost of a call by model.
+
+    None if one has no price.
+    """
 
     async def read(stored: RunRecords) -> tuple[list[AnsweredQuestion], dict[str, float | None]]:
         sums: dict[str, tuple[int, float, int]] = {}
@@ -74,7 +77,7 @@ def _stored(settings: Settings) -> tuple[list[AnsweredQuestion], dict[str, float
             calls, usd, unpriced = sums.get(one.model, (0, 0.0, 0))
             sums[one.model] = (calls + one.calls, usd + one.cost_usd, unpriced + one.unpriced)
         costs = {m: None if unpriced or not n else usd / n for m, (n, usd, unpriced) in sums.items()}
-        return questions(await stored.judgements(LOCAL)), costs
+        return questions(distinct(await stored.judgements(LOCAL, with_questions=True))), costs
 
     return with_records(settings, read)
 

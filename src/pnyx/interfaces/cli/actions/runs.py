@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ....core.decision import UNDECIDED
 from ....core.models import money
@@ -30,12 +31,15 @@ from ...views.overview import overview
 from ...views.records import Record, SearchResults
 from ...views.transcript import Transcript
 from ..records import require_database, with_records
+from ..terminal.json_list import JsonList
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
 from .label import label_words
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
+PAGE = 500
+"""Runs that are read at once."""
 NARROW = 80
 """Columns below which a list of runs shows only their id, time, status and question."""
 
@@ -45,19 +49,35 @@ def runs(
 ) -> int:
     output = streams()
     except_owner = None if evaluations else OWNER
-    records = with_records(
-        open_settings(),
-        lambda stored: stored.list_runs(status, limit, without=except_owner, tag=tag, pinned=pinned),
-    )
+    filters = {"status": status, "without": except_owner, "tag": tag, "pinned": pinned}
+    rows, printed = list[list[str]](), JsonList(output.out)
+
+    async def read(stored: RunRecords) -> None:
+        async for page in _pages(stored, limit, filters):
+            if as_json:
+                printed.add([record.printed for record in page])
+            else:
+                rows.extend(map(_row, page))
+
+    with_records(open_settings(), read)
     if as_json:
-        output.json([record.printed for record in records])
-    elif records:
-        output.out.lines(_table(records, output.out))
+        printed.end()
+    elif rows:
+        output.out.lines(_table(rows, output.out))
     else:
-        filters = (status and f"the status {status}", tag and f"the tag {tag}", "a pin" if pinned else "")
-        wanted = " and ".join(filter(None, filters))
+        parts = (status and f"the status {status}", tag and f"the tag {tag}", "a pin" if pinned else "")
+        wanted = " and ".join(filter(None, parts))
         output.note(f"no runs with {flat(wanted)}" if wanted else "no runs yet")
     return 0
+
+
+async def _pages(stored: RunRecords, limit: int, filters: dict[str, Any]) -> AsyncIterator[list[Record]]:
+    """At most `limit` runs, in pages: 100,000 at once would take gigabytes of memory."""
+    after = None
+    while limit > 0 and (page := await stored.list_runs(limit=min(limit, PAGE), after=after, **filters)):
+        yield page
+        limit -= len(page)
+        after = page[-1].row.created_at, page[-1].row.id
 
 
 def _when(record: Record) -> str:
@@ -71,21 +91,21 @@ def _name(record: Record) -> str:
     return (labels.title or record.result.question) + (f" [{marks}]" if marks else "")
 
 
-def _table(records: list[Record], stream: Stream) -> Iterator[str]:
-    rows = [["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"]]
-    for record in records:
-        result = record.result
-        rows.append(
-            [
-                result.run_id,
-                _when(record),
-                result.status,
-                result.protocol,
-                f"{result.usage['calls']}",
-                money(result.usage["cost_usd"]),
-                clip(_name(record), 1000),
-            ]
-        )
+def _row(record: Record) -> list[str]:
+    result = record.result
+    return [
+        result.run_id,
+        _when(record),
+        result.status,
+        result.protocol,
+        f"{result.usage['calls']}",
+        money(result.usage["cost_usd"]),
+        clip(_name(record), 1000),
+    ]
+
+
+def _table(rows: list[list[str]], stream: Stream) -> Iterator[str]:
+    rows = [["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"], *rows]
     right: tuple[int, ...] = (4, 5)
     if stream.width is not None and stream.width < NARROW:
         # Without room for the question, nobody recognises a run.

@@ -1,0 +1,29 @@
+"""A JSON list that is written piece by piece, as `json.dumps(…, indent=2)` writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .output import Stream
+
+__all__ = ["JsonList"]
+
+
+class JsonList:
+    """Writes a list to a stream, in ASCII, without all of it in memory."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream, self._before = stream, "["
+
+    def add(self, documents: Sequence[Any]) -> None:
+        pieces = []
+        for one in documents:
+            # No text in JSON has a line break.
+            pieces.append(f"{self._before}\n  " + json.dumps(one, indent=2).replace("\n", "\n  "))
+            self._before = ","
+        self._stream.write("".join(pieces))
+
+    def end(self) -> None:
+        self._stream.write("[]\n" if self._before == "[" else "\n]\n")

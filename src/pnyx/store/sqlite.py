@@ -1,0 +1,139 @@
+"""The SQLite back end: one thread that writes, and a few that read.
+
+Why it uses no async driver: design/store.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection, StaticPool, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from .postgresql import Work
+from .prepared import driver_of
+from .writer_thread import WriterThread
+
+__all__ = ["BUSY_S", "INCREMENTAL", "SQLite", "prepare_file"]
+
+BUSY_S = 30.0
+"""Seconds that a write waits for another process's transaction."""
+NO_ROOM = ("SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE", "SQLITE_FULL")
+"""Names of the errors of SQLite on a disk without room for its files."""
+INCREMENTAL = 2
+"""`auto_vacuum` of files that give pages back one by one, see `space`."""
+
+
+class SQLite:
+    """The back end for an SQLite file that exists.
+
+    alone: use the file in one connection, which others wait for, and without an index beside its log."""
+
+    def __init__(self, file: Path, *, alone: bool = False) -> None:
+        read_only = _is_read_only(file)
+        self._engine = create_engine(
+            _read_only_url(file) if read_only else URL.create("sqlite", database=str(file)),
+            poolclass=StaticPool if alone else None,
+            connect_args={"timeout": BUSY_S, "check_same_thread": False},
+        )
+        if not read_only:
+            event.listen(self._engine, "connect", partial(_configure, alone=alone))
+        self._writer = WriterThread("pnyx-write")
+        self._readers = None if alone else ThreadPoolExecutor(4, "pnyx-read")
+        self._connection: Connection | None = None
+
+    async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
+        return await self._writer.run(partial(self._write, works))
+
+    def _write(self, works: Sequence[Work]) -> list[Any]:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        with self._connection.begin():
+            driver_of(self._connection).execute("BEGIN IMMEDIATE")
+            return [work(self._connection) for work in works]
+
+    async def read(self, work: Work) -> Any:
+        if self._readers is None:
+            return await self._writer.run(partial(self._read, work))
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    def _read(self, work: Work) -> Any:
+        with self._engine.connect() as connection, connection.begin():
+            # One snapshot, which blocks no writer.
+            driver_of(connection).execute("BEGIN")
+            return work(connection)
+
+    async def lacks_index(self) -> bool:
+        """Whether the index that SQLite keeps beside its log, even to read, has no room on the disk."""
+        try:
+            await self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM sqlite_master"))
+        except OperationalError as exc:
+            return getattr(exc.orig, "sqlite_errorname", "") in NO_ROOM
+        except (SQLAlchemyError, sqlite3.Error, OSError):
+            pass  # the next read says what is wrong
+        return False
+
+    async def close(self) -> None:
+        def close() -> None:
+            if self._connection is not None:
+                self._connection.close()
+            self._engine.dispose()
+
+        await self._writer.run(close)
+        self._writer.close()
+        if self._readers is not None:
+            self._readers.shutdown()
+
+
+def prepare_file(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not path.exists():
+        # Questions are private: only the owner can read the file.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _is_read_only(path: Path) -> bool:
+    """Whether the file, or its folder, in which SQLite keeps files of its own, cannot be written."""
+    return not all(os.access(place, os.W_OK) for place in (path, path.parent))
+
+
+def _read_only_url(path: Path) -> URL:
+    """Of a database that is only read. Writing raises an error that says what is read only."""
+    # Nobody has it open if it has no log of writes; SQLite would create one, even to read.
+    unchanging = {} if path.with_name(f"{path.name}-wal").exists() else {"immutable": "1"}
+    return URL.create(
+        "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", "mode": "ro", **unchanging}
+    )
+
+
+def _configure(connection: Any, _: object, *, alone: bool) -> None:
+    # The driver's own transactions start too late for BEGIN IMMEDIATE; `_read` and `_write` start them.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    if alone:
+        cursor.execute("PRAGMA locking_mode=EXCLUSIVE")
+    # For a new file: it can give the space of deleted runs back step by step, see `space`.
+    if cursor.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+        cursor.execute(f"PRAGMA auto_vacuum={INCREMENTAL}")  # which writes to the file
+    # While another process makes the same change, SQLite raises "locked" at once, whatever the timeout.
+    for tries in range(100):
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as exc:
+            if tries == 99 or "locked" not in str(exc):
+                raise
+            time.sleep(0.02)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

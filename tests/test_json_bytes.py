@@ -1,0 +1,50 @@
+"""JSON as bytes: what it says is what the standard library says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.json_bytes import json_bytes
+
+TEXTS = st.text(st.characters(), max_size=8)
+VALUES = st.recursive(
+    st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.tuples(inner), st.dictionaries(TEXTS, inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(VALUES)
+def test_it_says_what_the_standard_library_says(value: Any) -> None:
+    written = json_bytes(value, "surrogatepass")
+    # Compared as text: NaN equals nothing, and 1.0 equals 1.
+    assert json.dumps(json.loads(written.decode("utf-8", "surrogatepass"))) == json.dumps(value)
+
+
+def test_texts_are_written_in_utf_8_and_without_spaces() -> None:
+    assert json_bytes({"a": ["é\n", 1]}) == '{"a":["é\\n",1]}'.encode()
+
+
+def test_deeply_nested_documents_are_written() -> None:
+    value: list[Any] = []
+    for _ in range(600):
+        value = [value]
+    assert json_bytes(value) == b"[" * 601 + b"]" * 601
+
+
+def test_a_lone_surrogate_is_refused_unless_it_may_pass() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        json_bytes({"a": "\ud800"})
+    assert json_bytes({"a": "\ud800"}, "surrogatepass") == b'{"a":"\xed\xa0\x80"}'
+
+
+def test_what_is_no_json_is_refused() -> None:
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        json_bytes({"a": object()})
