@@ -4,8 +4,7 @@ Votes come first, and talk where it helps: a checkable answer is voted on and de
 most of what a panel gains is the vote (design/routing.md has the figures). Rules that are left open:
 - The vote is the first round of `deliberate` with `early`, so a debate pays for no answer twice.
 - A silent classifier falls back to consensus, as an unreadable one does: routing must stay cheap.
-- Without `decompose`, a compound question goes to consensus, which is no fallback. The decision is the
-  inner protocol's, with the route in its detail. It has its own configured options.
+- Without `decompose`, a compound question goes to consensus. The inner protocol has its configured options.
 - `routing = "classic"` is the protocol selector of the `duh` consensus engine, with its classes.
 """
 
