@@ -160,7 +160,7 @@ class NoSources(PnyxError):
 
 
 class NotInForm(PnyxError):
-    """The answer could not be written in the form that was asked for."""
+    """The answer could not be written in the requested form."""
 
     http_status = 502
     stop_reason = "not_in_form"
