@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.voting.stopping import STOP_POSTERIOR, lead_probability, votes_to_stop
+from pnyx.core.voting.stopping import STOP_POSTERIOR, is_settled, lead_probability, votes_to_stop
 
 votes = st.integers(0, 40)
 
@@ -58,3 +58,18 @@ def test_no_fewer_votes_would_stop_it(first: int, second: int) -> None:
     more = votes_to_stop(first, second)
     assert lead_probability(first + more, second) >= STOP_POSTERIOR
     assert more == 0 or lead_probability(first + more - 1, second) < STOP_POSTERIOR
+
+
+@pytest.mark.parametrize(
+    ("votes", "answered", "pending", "settled"),
+    [
+        (2.0, 2, [1.0], True),
+        (2.0, 2, [1.0, 1.0], False),  # a tie could still overturn it
+        (2.0, 1, [1.0], False),  # one model has no contradiction
+        (1.0, 1, [], True),
+    ],
+)
+def test_a_vote_is_settled_once_two_agree_and_the_rest_cannot_reach_them(
+    votes: float, answered: int, pending: list[float], settled: bool
+) -> None:
+    assert is_settled({"4": votes}, answered, pending, sure=2.0) is settled
