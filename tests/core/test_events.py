@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, get_args
 
 import pytest
@@ -11,10 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.events import (
+    BranchesClosed,
+    Budget,
+    CallFailed,
     CallFinished,
+    CallStarted,
     Event,
+    PhaseEntered,
+    RunFinished,
     RunStarted,
+    SeatAbstained,
+    SeatDropped,
     Token,
+    ToolCalled,
     UnknownEvent,
     VoteTallied,
     event_type,
@@ -81,3 +91,51 @@ def test_types_are_the_ones_of_the_contract() -> None:
         *("seat_abstained", "branches_closed", "unknown"),
     }
     assert Token(text="x").seq is None
+
+
+SAMPLES: tuple[Event, ...] = (
+    RunStarted(question="Why?", protocol="voting", seats=({"seat": "Participant A", "model": "a:b"},)),
+    PhaseEntered(protocol="voting"),
+    CallStarted(
+        **{"attempt": 1, "fingerprint": "f", "model": "a:b"},  # type: ignore[arg-type]
+        **{"prompt_id": "p", "prompt_sha256": "0", "prompt": "Why?"},  # type: ignore[arg-type]
+    ),
+    CallFinished(attempt=1, fingerprint="f", model="a:b", text="yes"),
+    CallFailed(attempt=1, fingerprint="f", model="a:b", kind="timeout", message="late", final=True),
+    SeatDropped(model="a:b", reason="late"),
+    SeatAbstained(reason="no ballot"),
+    BranchesClosed(branches=("/0.1",)),
+    ToolCalled(fingerprint="f", tool="search", arguments={}, outcome="found"),
+    VoteTallied(rule="majority", tally={"yes": 2.0}),
+    Budget(kind="warning", scope="run:x", spent_usd=1.0, reserved_usd=0.0, cap_usd=2.0),
+    RunFinished(status="failed", result={}),
+)
+OTHER: dict[str, tuple[Any, ...]] = {
+    "str": (None, 7, True, ["x"], {"x": 1}),
+    "int": (None, 1.5, True, "7", [7], {"x": 1}),
+    "float": (None, True, "7", [7], {"x": 1}),
+    "bool": (None, 1, "true", [True], {"x": 1}),
+    "tuple": (None, 7, True, "xy", {"x": 1}, [7], [None], [["x"]]),
+    "Mapping": (None, 7, True, "xy", ["x"]),
+}
+"""Annotation -> values of JSON that it does not allow."""
+
+
+def test_a_field_of_another_type_is_a_clear_error_in_every_event() -> None:
+    assert {type(event) for event in SAMPLES} == set(get_args(Event)) - {Token, UnknownEvent}
+    checked = 0
+    for event in SAMPLES:
+        document = to_json(event)
+        for field in fields(event):
+            kinds = [kind.partition("[")[0] for kind in str(field.type).split(" | ")]
+            if not set(kinds) <= {*OTHER, "None"}:
+                continue
+            for value in OTHER[kinds[0]]:
+                if value is None and "None" in kinds:
+                    continue
+                with pytest.raises(Unreadable, match=f"cannot be read: {field.name} is "):
+                    from_json({**json.loads(json.dumps(document)), field.name: value})
+                checked += 1
+    assert checked > 700
+    with pytest.raises(Unreadable, match="tally is dict, not Mapping"):
+        from_json({**to_json(SAMPLES[9]), "tally": {"yes": "two"}})

@@ -112,7 +112,7 @@ def test_the_search_opens_a_page_and_nothing_comes_from_elsewhere(start: str, br
     with Tab.open(browser) as tab:
         tab.page.goto(start)
         tab.page.get_by_role("button", name="Search").first.click()
-        tab.page.get_by_role("combobox").fill("isotonic")
+        tab.page.get_by_role("combobox").fill("neighbours")
         tab.page.get_by_role("option").filter(has_text="When there is a confidence").click()
         tab.page.wait_for_url("**/docs/confidence.html*")
         assert "beta calibration" in tab.page.inner_text("article")

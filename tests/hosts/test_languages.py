@@ -11,6 +11,7 @@ import pytest
 
 from pnyx.providers.hosted.failure_phrases import in_english
 from tests.hosts.test_errors import TABLE, Row, answer, output_limit
+from tests.support.rows import rows
 
 SENTENCES = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
 STATUS = {
@@ -59,3 +60,28 @@ def test_english_has_no_words_of_another_meaning_in_another_language() -> None:
 
     added = {(kind, in_english(body).removeprefix(body).strip()) for kind, body in bodies()}
     assert added <= {(kind, "") for kind in TABLE} | {("auth", "invalid api key")}
+
+
+@rows(
+    "sentence, wait",
+    [
+        ("レート制限に達しました。20秒後に再試行してください。", 20),
+        ("1時間後に再試行してください。", 3600),
+        ("요청이 너무 많습니다. 5분 후 다시 시도해 주세요.", 300),
+        ("Trop de requêtes. Réessayez dans 20 secondes.", 20),
+        ("Troppe richieste, riprova tra 2 minuti.", 120),
+        ("Zu viele Anfragen, bitte in 20 Sekunden erneut versuchen.", 20),
+        ("Demasiadas solicitudes, inténtelo en 1,5 minutos.", 90),
+        ("Zbyt wiele żądań, spróbuj za 20 sekund.", 20),
+        ("Слишком много запросов, повторите через 1 час.", 3600),
+        ("Çok fazla istek, 20 saniye sonra tekrar deneyin.", 20),
+        ("طلبات كثيرة جدًا، حاول بعد 20 ثانية.", 20),
+        ("请求过于频繁 (请在30秒后重试)", 30),
+        # What is allowed in some time is no wait.
+        ("Trop de requêtes : limite de 3 requêtes par 20 secondes.", None),
+        ("Too many requests: 60 in 1 minute are allowed.", None),
+    ],
+)
+def test_a_wait_is_read_in_any_language(sentence: str, wait: float | None) -> None:
+    error = reported(sentence, 429).error
+    assert (error.kind, error.retry_after) == ("rate_limited", wait)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import pnyx
 from pnyx import protocols
+from pnyx.errors import Unreadable
 from pnyx.store.records import runs
 
 
@@ -94,3 +96,28 @@ async def test_consensus_reached_comes_from_the_protocol_or_else_from_the_status
     monkeypatch.chdir(tmp_path)
     result = await pnyx.ask("Why?", panel="m:a*2", providers={"m": pnyx.FakeProvider([])})
     assert result.to_json()["consensus_reached"] is expected
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *(
+            {"detail": "none"},
+            {"detail": [1]},
+            {"seats": None},
+            {"seats": 7},
+            {"seats": ["A"]},
+            {"dissent": None},
+        ),
+        *({"dissent": ["no"]}, {"usage": []}, {"answer": 4}, {"rounds": "two"}, {"status": None}),
+    ],
+    ids=str,
+)
+def test_a_stored_result_with_a_field_of_another_type_is_a_clear_error(odd: dict[str, Any]) -> None:
+    values: dict[str, Any] = {f.name: f.default for f in fields(pnyx.Decision) if f.default is not MISSING}
+    values |= {"answer": "yes", "detail": {}, "run_id": "x", "protocol": "voting", "question": "Why?"}
+    values |= {"seats": (), "dropped": (), "degraded": False, "usage": {}, "elapsed_s": 0.0}
+    document = pnyx.Result(**values).to_json()
+    assert pnyx.Result.from_json(document).answer == "yes"
+    with pytest.raises(Unreadable, match="the result of run x cannot be read: "):
+        pnyx.Result.from_json({**document, **odd})

@@ -144,6 +144,7 @@ BROKEN: dict[str, tuple[str, str, Change, str]] = {
         without("protocol", "attempt", "rule", "status"),
         "has no",
     ),
+    "events with a seat that is no text": ("events", "body", plus(seat=True), "seat is bool, not str | None"),
     "an event that is no JSON": ("events", "body", lambda _: "{", "damaged"),
     "a spec that is no object": ("runs", "spec", lambda _: "[]", "damaged"),
 }

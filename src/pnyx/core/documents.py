@@ -8,8 +8,9 @@ number, and older versions refuse the document instead of misreading it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -74,15 +75,23 @@ def check(document: object, what: str) -> dict[str, Any]:
 def build(cls: type[T], document: Mapping[str, Any], what: str) -> T:
     """A `cls` of the fields of `document` that it has; it ignores the others.
 
-    Raises `Unreadable` if `document` is no object or lacks a required field.
+    Raises `Unreadable` if `document` is no object, lacks a required field, or has one of another type: views
+    of a run rely on them.
     """
-    names, required = _names(cast(Any, cls))
+    names, required, types = _names(cast(Any, cls))
     if not isinstance(document, Mapping):
         raise Unreadable(f"{what} cannot be read: it is not a JSON object")
     if missing := sorted(required - document.keys()):
         raise Unreadable(f"{what} cannot be read: it has no {', '.join(missing)}{_written_by(document)}")
+    values = {name: document[name] for name in names & document.keys()}
+    for name, allowed in types:
+        if name in values and not _fits(values[name], allowed):
+            raise Unreadable(
+                f"{what} cannot be read: {name} is {type(values[name]).__name__}, not {allowed.text}"
+                f"{_written_by(document)}"
+            )
     try:
-        return cls(**{name: document[name] for name in names & document.keys()})
+        return cls(**values)
     except (TypeError, ValueError, AttributeError) as exc:
         raise Unreadable(f"{what} cannot be read: {exc}{_written_by(document)}") from exc
 
@@ -97,9 +106,56 @@ def _fields(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cls))
 
 
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What a field may be. text: its annotation. of: what each element or value must be, if it has some."""
+
+    text: str
+    types: frozenset[type]
+    of: frozenset[type] = frozenset()
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "None": (type(None),),
+    "tuple": (tuple, list),
+    "Mapping": (dict,),
+    "Literal": (str,),
+    "Status": (str,),
+}
+_ANNOTATION = re.compile(r"(\w+)(?:\[(?:str, )?(\w+))?")
+
+
+def _allowed(annotation: str) -> _Allowed | None:
+    """What the annotation allows; None if it is not one of those that documents of JSON have."""
+    types: set[type] = set()
+    of: set[type] = set()
+    for part in annotation.split(" | "):
+        match = _ANNOTATION.match(part)
+        if match is None or match[1] not in _KINDS:
+            return None
+        types.update(_KINDS[match[1]])
+        if match[1] in ("tuple", "Mapping") and part.endswith("]"):
+            of.update(_KINDS.get(match[2], ()))
+    return _Allowed(annotation, frozenset(types), frozenset(of))
+
+
+def _fits(value: object, allowed: _Allowed) -> bool:
+    if type(value) not in allowed.types:
+        return isinstance(value, Mapping) and dict in allowed.types
+    if not allowed.of or isinstance(value, str):
+        return True
+    parts = value.values() if isinstance(value, Mapping) else value
+    return all(type(part) in allowed.of for part in cast(Iterable[object], parts or ()))
+
+
 @cache
-def _names(cls: Any) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of all fields, and of those without a default."""
+def _names(cls: Any) -> tuple[frozenset[str], frozenset[str], tuple[tuple[str, _Allowed], ...]]:
+    """The names of all fields, of those without a default, and the types of those that can be checked."""
     of = [field for field in fields(cls) if field.init]
     required = [f.name for f in of if f.default is MISSING and f.default_factory is MISSING]
-    return frozenset(f.name for f in of), frozenset(required)
+    types = ((f.name, allowed) for f in of if (allowed := _allowed(str(f.type))) is not None)
+    return frozenset(f.name for f in of), frozenset(required), tuple(types)

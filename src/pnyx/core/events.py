@@ -347,7 +347,7 @@ def to_json(event: Event) -> dict[str, Any]:
 def from_json(document: Mapping[str, Any]) -> Event:
     """Return the event of a JSON object. Unknown fields are ignored.
 
-    Raises `Unreadable` if it is not an event, or lacks a required field.
+    Raises `Unreadable` if it is not an event, lacks a required field, or has one of another type.
     """
     kind = document.get("type")
     if not isinstance(kind, str):
@@ -355,7 +355,8 @@ def from_json(document: Mapping[str, Any]) -> Event:
     cls = _TYPES.get(kind)
     if cls is None:
         common = {name: document[name] for name in _COMMON if name in document}
-        return UnknownEvent(name=kind, document=document, **common)
-    tuples = {name: tuple(document[name]) for name in _TUPLES[cls] & document.keys()}
+        return build(UnknownEvent, {**common, "name": kind, "document": document}, f"the event {kind[:80]}")
+    lists = {name: document[name] for name in _TUPLES[cls] & document.keys()}
+    tuples = {name: tuple(value) for name, value in lists.items() if isinstance(value, list)}
     event: Event = build(cls, {**document, **tuples}, f"the event {kind} {document.get('seq') or ''}".strip())
     return event

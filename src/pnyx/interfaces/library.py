@@ -218,7 +218,7 @@ async def tag(
 
 
 async def delete(run_id: str, *, settings: Settings | None = None, runner: Runner | None = None) -> None:
-    """Delete a run for good: its question, answer and events. What it cost and what it taught stays.
+    """Delete a run for good: its question, answer and events. Its costs and its feedback are kept.
 
     Raises `NotFound`, and `Running` for a run that is under way: cancel it first.
     """

@@ -4,8 +4,7 @@ Votes come first, and talk where it helps: a checkable answer is voted on and de
 most of what a panel gains is the vote (design/routing.md has the figures). Rules that are left open:
 - The vote is the first round of `deliberate` with `early`, so a debate pays for no answer twice.
 - A silent classifier falls back to consensus, as an unreadable one does: routing must stay cheap.
-- Without `decompose`, a compound question goes to consensus, which is no fallback. The decision is the
-  inner protocol's, with the route in its detail. It has its own configured options.
+- Without `decompose`, a compound question goes to consensus. The inner protocol has its configured options.
 - `routing = "classic"` is the protocol selector of the `duh` consensus engine, with its classes.
 """
 
@@ -24,7 +23,7 @@ from ..core.text import Draft, Material
 from ..errors import SeatAbsent
 from ..prompts import Template, load
 from . import expected
-from .shared.evidence import routed_support
+from .shared.evidence import routed_decision
 from .shared.verdict import ask_verdict
 
 CONTEXT = load("context")
@@ -98,8 +97,7 @@ ROUTINGS = {
 
 async def auto(brief: Brief, panel: Panel) -> Decision:
     # Runs of 0.1.0 have no such option, and its table.
-    name = brief.options.get("routing", CLASSIC)
-    routing = ROUTINGS[name]
+    routing = ROUTINGS[brief.options.get("routing", CLASSIC)]
     await panel.enter("classify", question=brief.question)
     question_class = await _classify(brief, panel, routing)
     route = routing.find(question_class, brief.options["decompose"])
@@ -107,7 +105,7 @@ async def auto(brief: Brief, panel: Panel) -> Decision:
     decision = await panel.run(route.protocol, replace(brief, options=route.settings(brief.options)), True)
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
     routed = {"route": route.protocol, "class": question_class, "fell_back": question_class is None}
-    return replace(routed_support(decision, route.protocol), detail={**decision.detail, **routed})
+    return routed_decision(decision, route.protocol, routed)
 
 
 async def _classify(brief: Brief, panel: Panel, routing: Routing) -> str | None:

@@ -1,8 +1,7 @@
 """decompose: a plan of subtasks, an inner run for each as soon as its needs are answered, and a synthesis.
 
 Source: the decomposition of the `duh` consensus engine. Rules that it leaves open:
-- If the cheapest seat is silent, no other seat plans: the inner protocol answers the whole question, and the
-  result says why. The same happens with a plan of one subtask, and if no subtask could be answered.
+- Only the cheapest seat plans. Without a plan, or an answered subtask, the inner protocol answers it all.
 - The planner's questions become those of inner runs, on one line each; other prompts fence what it wrote.
 - If a subtask fails, those that need it are skipped; the prompt of the synthesis lists the missing ones.
 - The next strongest seat replaces a synthesiser that is silent or cut off. Without one, all answers are
@@ -26,7 +25,7 @@ from ..core.text import Draft
 from ..errors import SeatAbsent
 from ..prompts import load
 from . import composable, expected
-from .shared.evidence import routed_support
+from .shared.evidence import routed_decision
 from .shared.subtasks import SubtaskAnswer, answer_subtasks, ask_plan
 from .shared.transcript import Transcript
 
@@ -87,8 +86,7 @@ async def _undecomposed(brief: Brief, panel: Panel, plan: Sequence[Subtask], why
     decision = await panel.run(brief.options["inner"], replace(brief, options={}), closing=True)
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
     detail = {"decomposed": False, "why_not": why, "plan": [_plan_fields(task) for task in plan]}
-    routed = routed_support(decision, brief.options["inner"])
-    return replace(routed, detail={**decision.detail, **detail})
+    return routed_decision(decision, brief.options["inner"], detail)
 
 
 def _draft(

@@ -9,6 +9,7 @@ from typing import Any
 from ..core.documents import build
 from ..core.events import Budget, CallFailed, CallFinished, CallStarted, Event, PhaseEntered, SeatDropped
 from ..core.steps import Decision, Dissent
+from ..errors import Unreadable
 
 __all__ = ["Cost", "Result", "Summary", "exit_code"]
 
@@ -48,6 +49,14 @@ class Result(Decision):
 
         Earlier versions stored shares of votes and curves of few outcomes as confidence: that is support.
         """
+        what = f"the result of run {document.get('run_id', '')}".strip()
+        try:
+            return build(cls, cls._fields_of(document, what), what)
+        except (TypeError, ValueError, AttributeError) as exc:
+            raise Unreadable(f"{what} cannot be read: {exc}") from exc
+
+    @staticmethod
+    def _fields_of(document: Mapping[str, Any], what: str) -> dict[str, Any]:
         values = dict(document)
         detail = dict(values.get("detail") or {})
         values["support"] = detail.get("raw_confidence", values.get("confidence"))
@@ -55,12 +64,11 @@ class Result(Decision):
         if values.get("confidence") is not None and "calibration" not in detail:
             detail |= {"raw_confidence": values["support"], "raw_rule": values["support_rule"]}
             values |= {"confidence": None, "confidence_rule": None, "detail": detail}
-        what = f"the result of run {document.get('run_id', '')}".strip()
         values["answer"] = values.get("answer") or ""
         values["dissent"] = tuple(build(Dissent, one, what) for one in values.get("dissent", ()))
         for name in ("seats", "dropped"):
             values[name] = tuple(values.get(name, ()))
-        return build(cls, values, what)
+        return values
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ _FORGET = text("DELETE FROM rates WHERE next_at < extract(epoch FROM clock_times
 
 
 def reserve(connection: Connection, name: str, length: float) -> tuple[float, float]:
-    """Reserve the next `length` seconds of turns. Return their end and the seconds until their beginning.
+    """Reserve the next `length` seconds of turns. Return their end and the seconds until they start.
 
     The end is a time of the database; for PostgreSQL, in a transaction of its own, since it locks the row.
     """

@@ -15,6 +15,7 @@ from pnyx.evaluate.analysis.statistics import (
     mcnemar,
     minimum_detectable,
     paired_bootstrap,
+    paired_difference,
     percentile,
     wilson,
 )
@@ -136,3 +137,37 @@ def test_a_percentile_is_an_observed_value() -> None:
     assert percentile([7.0], 0.95) == 7
     with pytest.raises(ValueError, match="at least one value"):
         percentile([], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("n", "ours", "theirs"),
+    [
+        (30, 0.02, 0.01),
+        (50, 0.05, 0.02),
+        (50, 0.01, 0.0),
+        (50, 0.003, 0.001),
+        (150, 0.1, 0.05),
+        (150, 0.5, 0.4),
+    ],
+)
+def test_the_interval_of_a_paired_difference_holds_however_few_questions_differ(
+    n: int, ours: float, theirs: float
+) -> None:
+    """A bootstrap holds in 10 to 90 % of the first four cases."""
+    chance, held = random.Random(n), 0
+    for _ in range(100):
+        drawn = chance.choices("+-=", (ours, theirs, 1 - ours - theirs), k=n)
+        found = paired_difference(drawn.count("+"), drawn.count("-"), n)
+        assert found.low <= found.mean <= found.high
+        held += found.low <= ours - theirs <= found.high
+    assert held >= 90
+
+
+def test_no_differing_question_is_no_proof_of_equality() -> None:
+    found = paired_difference(0, 0, 50)
+    assert (found.mean, found.clear) == (0, False)
+    assert found.high == pytest.approx(-found.low)
+    assert 0.03 < found.high < 0.08
+    assert paired_difference(40, 2, 50).clear
+    with pytest.raises(ValueError, match="at least one"):
+        paired_difference(0, 0, 0)

@@ -67,6 +67,17 @@ def test_the_vote_is_shown_with_its_cost_and_its_record(capsys: pytest.CaptureFi
     assert ASKED.question in shown.out + shown.err
 
 
+def test_the_record_is_named_from_the_working_directory(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_DATABASE", f"sqlite:///{tmp_path}/.demo/pnyx.db")
+    _, out, _ = ask(capsys, [f"Final answer: {ASKED.answer}"] * ASKED.samples)
+    assert " in .demo/pnyx.db. See all of it here:" in out
+    assert "    PNYX_DATABASE=.demo/pnyx.db " in out
+    assert str(tmp_path) not in out
+
+
 def test_a_wrong_vote_is_called_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     right, wrong = f"Final answer: {ASKED.answer}", "Final answer: 1"
     _, out, _ = ask(capsys, [wrong] * 5 + [right] * 4)

@@ -99,6 +99,10 @@ def test_nothing_is_written_for_a_key_that_the_host_rejects(host: ScriptedHost) 
             "export OPENAI_API_KEY=YOUR_KEY (or store it: pnyx keys set OPENAI_API_KEY)",
         ),
         (("--base-url", "http://127.0.0.1:9/v1"), "name them with --model local:MODEL"),
+        (
+            ("--base-url", "http://127.0.0.1:9"),
+            "(is /v1 missing at its end?); name them with --model",
+        ),
         (("--base-url", "ftp://x"), "must be an http or https address"),
     ],
 )
@@ -118,6 +122,8 @@ def test_a_person_answers_three_questions_and_confirms(
         terminal.wait_for("2. What matters?")
         terminal.type("fast\n")
         terminal.wait_for("3. What may a question cost at most")
+        terminal.type("$0.5\n")
+        terminal.wait_for("is not a number above zero; write 0.5")
         terminal.type("\n")
         terminal.wait_for("Write new.toml?")
         assert not Path("new.toml").exists()

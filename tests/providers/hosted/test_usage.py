@@ -10,6 +10,7 @@ from pnyx.core.models import Usage
 from pnyx.providers.hosted.usage import OPENAI
 from pnyx.run.spending.budget import audit
 from tests.support.hosting import ask, kinds, open_provider, ways
+from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
 
 DETAILED: dict[str, dict[str, Any]] = {
@@ -54,6 +55,47 @@ async def test_input_includes_cached_and_output_includes_reasoning_tokens(
         usage = (await ask(provider, stream=stream)).completion.usage
     written = 100 if kind == "anthropic" else 0
     assert usage == Usage(1000, 400, 50, 20, cache_write_tokens=written)
+
+
+GATEWAYS: list[tuple[str, dict[str, Any], Usage]] = [
+    # whose report, the report beside 110 and 5 tokens, what it means
+    ("LiteLLM", {"cache_read_input_tokens": 80, "cache_creation_input_tokens": 20}, Usage(110, 80, 5, 0, 20)),
+    ("LiteLLM", {"prompt_tokens_details": None, "cache_read_input_tokens": 80}, Usage(110, 80, 5)),
+    (
+        "OpenRouter",
+        {"prompt_tokens_details": {"cached_tokens": 80, "cache_write_tokens": 20}},
+        Usage(110, 80, 5, 0, 20),
+    ),
+    (
+        "DashScope",
+        {"prompt_tokens_details": {"cached_tokens": 80, "cache_creation_input_tokens": 20}},
+        Usage(110, 80, 5, 0, 20),
+    ),
+    (
+        "for an hour",
+        {
+            "prompt_tokens_details": {"cache_creation": {"ephemeral_1h_input_tokens": 15}},
+            "cache_creation_input_tokens": 20,
+        },
+        Usage(110, 0, 5, 0, 5, 15),
+    ),
+    ("Moonshot", {"cached_tokens": 80}, Usage(110, 80, 5)),
+    ("Mistral", {"num_cached_tokens": 80}, Usage(110, 80, 5)),
+    ("DeepSeek", {"prompt_cache_hit_tokens": 80, "prompt_cache_miss_tokens": 30}, Usage(110, 80, 5)),
+]
+
+
+@rows("host, report, usage", GATEWAYS)
+def test_gateways_count_cached_and_written_tokens_under_names_of_their_own(
+    host: str, report: dict[str, Any], usage: Usage
+) -> None:
+    assert OPENAI.usage({"prompt_tokens": 110, "completion_tokens": 5, **report}) == usage
+
+
+@rows("details, written", [([{"ttl": "1h", "inputTokens": 15}], (5, 15)), (["1h"], (20, 0)), ("1h", (20, 0))])
+def test_bedrock_counts_what_is_kept_for_an_hour(details: Any, written: tuple[int, int]) -> None:
+    report = {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 80, "cacheWriteInputTokens": 20}
+    assert OPENAI.usage({**report, "cacheDetails": details}) == Usage(110, 80, 5, 0, *written)
 
 
 async def test_deepseek_has_another_name_for_cached_tokens(host: ScriptedHost) -> None:

@@ -227,10 +227,11 @@ def is_refusal(text: str) -> bool:
     plain_text = plain(text)
     if len(plain_text) > _SHORT:
         return False
-    if other_languages.is_other(plain_text) or not language_of(plain_text):
+    is_other = other_languages.is_other(plain_text)
+    if is_other or not language_of(plain_text):
         if other_languages.is_refusal(plain_text):
             return True
-        if other_languages.is_other(plain_text):
+        if is_other:
             return False
     sentences = [mark.strip() for mark in _STOP.split(plain_text.translate(_LOWER)) if mark.strip()]
     refusals = [_declines(sentence) for sentence in sentences]

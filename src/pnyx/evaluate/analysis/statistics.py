@@ -10,7 +10,16 @@ from itertools import accumulate
 from math import ceil, sqrt
 from statistics import NormalDist
 
-__all__ = ["Interval", "holm", "mcnemar", "minimum_detectable", "paired_bootstrap", "percentile", "wilson"]
+__all__ = [
+    "Interval",
+    "holm",
+    "mcnemar",
+    "minimum_detectable",
+    "paired_bootstrap",
+    "paired_difference",
+    "percentile",
+    "wilson",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,21 @@ def paired_bootstrap(
 
 def _mean(drawn: Sequence[tuple[float, int]]) -> float:
     return sum(difference for difference, _ in drawn) / sum(trials for _, trials in drawn)
+
+
+def paired_difference(ours: int, theirs: int, n: int, *, level: float = 0.95) -> Interval:
+    """The difference of two accuracies on the same `n` questions, with its interval (Bonett & Price 2012).
+
+    ours: questions that only the one has right. theirs: that only the other has right. With few of them a
+    bootstrap cannot know what it has not drawn: where none differs its interval is a point. Raises
+    `ValueError` if `n` is below 1.
+    """
+    if n < 1:
+        raise ValueError("a comparison needs at least one question")
+    one, two = (ours + 1) / (n + 2), (theirs + 1) / (n + 2)
+    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt((one + two - (one - two) ** 2) / (n + 2))
+    mean, middle = (ours - theirs) / n, one - two
+    return Interval(mean, max(-1.0, min(mean, middle - half)), min(1.0, max(mean, middle + half)))
 
 
 def mcnemar(ours: int, theirs: int) -> float:

@@ -17,7 +17,7 @@ from statistics import fmean, pstdev
 from ...errors import UsageError
 from ...reliability.accuracy import AnsweredQuestion, log_odds, mean_options, shrunk_accuracies
 from ...reliability.weights import Weights, choose, learn
-from ..analysis.statistics import Interval, paired_bootstrap, wilson
+from ..analysis.statistics import Interval, paired_difference, wilson
 
 __all__ = ["ENOUGH", "Candidate", "Suggestion", "common_questions", "suggest"]
 
@@ -239,9 +239,9 @@ class _Report:
 
     def candidate(self, panel: Panel, reference: Sequence[bool] | None) -> Candidate:
         right = self.answers(panel)
-        gain = reference and paired_bootstrap(
-            [float(a) - float(b) for a, b in zip(right, reference, strict=True)]
-        )
+        pairs = list(zip(right, reference or right, strict=True))
+        wins, losses = (sum(a and not b for a, b in some) for some in (pairs, [(b, a) for a, b in pairs]))
+        gain = reference and paired_difference(wins, losses, len(right))
         costs = [self.costs.get(m) for m in panel]
         cost = None if None in costs else sum(c or 0.0 for c in costs)
         share = wilson(sum(right), len(right))

@@ -14,7 +14,7 @@ __all__ = ["MOST_KEYS", "KeyCount"]
 MOST_KEYS = 100_000
 """Keys of all objects of a body. 10,000 messages with two parts each have 80,000."""
 _STRINGS = regex(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)', re.DOTALL)
-"""A string, or the beginning of one at the end of what has arrived."""
+"""A string, or the first part of one at the end of what has arrived."""
 
 
 class KeyCount:

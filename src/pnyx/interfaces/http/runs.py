@@ -124,7 +124,7 @@ async def label(request: Request, run_id: str, body: Labelling) -> Response:
 
 @ROUTER.delete("/{run_id}", status_code=204, response_class=Response)
 async def delete(request: Request, run_id: str) -> Response:
-    """Delete a run for good. What it cost and how it was judged stays. A run under way is refused."""
+    """Delete a run for good. Its costs and its feedback are kept. A run under way is refused."""
     await service_of(request).delete(run_id, owner_of(request))
     return Response(status_code=204)
 

@@ -58,4 +58,4 @@ async def ask_strongest(panel: Panel, draft: Draft, form: Form[T]) -> tuple[str,
             problem = str(exc)
         else:
             return verdict.seat.label, verdict.value
-    raise NotInForm(f"the answer could not be written in the form that was asked for: {problem}")
+    raise NotInForm(f"the answer could not be written in the requested form: {problem}")

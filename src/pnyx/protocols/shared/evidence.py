@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
+from typing import Any
 
 from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.grouping import find_group, group_answers
@@ -21,7 +22,7 @@ __all__ = [
     "VOTES",
     "Statement",
     "agreed",
-    "routed_support",
+    "routed_decision",
     "stated",
     "support",
     "support_of",
@@ -76,8 +77,10 @@ def support(statements: Sequence[Statement], answer: str | None) -> float | None
 def support_of(short: str | None, statements: Sequence[Statement]) -> float | None:
     """Return the support of a short answer by statements whose `group` is a short answer as it was read."""
     groups = group_answers([one.group for one in statements])
-    grouped = [replace(one, group=find_group(one.group, groups)) for one in statements]
-    return support(grouped, find_group(short, groups) or short)
+    # Most statements are of few answers, and to find a group compares them with all others.
+    names = {answer: find_group(answer, groups) for answer in {short, *(one.group for one in statements)}}
+    grouped = [replace(one, group=names[one.group]) for one in statements]
+    return support(grouped, names[short] or short)
 
 
 def stated(reply: Reply, turn: int, question: str | None = None) -> Statement:
@@ -86,14 +89,14 @@ def stated(reply: Reply, turn: int, question: str | None = None) -> Statement:
     return Statement.of(reply.seat, reply.text, short, turn)
 
 
-def routed_support(decision: Decision, protocol: str) -> Decision:
+def routed_decision(decision: Decision, protocol: str, detail: Mapping[str, Any]) -> Decision:
     """Return the decision of another protocol, with that protocol in the name of its rule of support.
 
     The same posterior says different things after a vote and after a debate, so their outcomes are of
-    different kinds.
+    different kinds. detail: what is added to that of the decision.
     """
-    rule = decision.support_rule
-    return decision if rule is None else replace(decision, support_rule=f"{protocol}: {rule}")
+    rule = decision.support_rule and f"{protocol}: {decision.support_rule}"
+    return replace(decision, support_rule=rule, detail={**decision.detail, **detail})
 
 
 def agreed(statements: Iterable[tuple[Seat, bool]]) -> dict[str, int]:

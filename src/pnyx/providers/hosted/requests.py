@@ -167,7 +167,7 @@ class RequestBuilder:
 
 
 def _messages(call: Call, marked: bool) -> list[ModelMessage]:
-    """The turns of a conversation. marked: with a mark where a beginning ends that later requests share."""
+    """The turns of a conversation. marked: with a mark where a prefix ends that later requests share."""
     turns: list[ModelMessage] = []
     for message in call.messages:
         text = sendable(message.text)
@@ -193,7 +193,7 @@ def _messages(call: Call, marked: bool) -> list[ModelMessage]:
 
 
 def _with_cache_points(message: Message) -> list[UserContent]:
-    """The text in a part for each beginning that other requests share, the first and the last with a mark.
+    """The text in a part for each prefix that other requests share, the first and the last with a mark.
 
     Earlier requests have written those between to the cache. A host looks for them where parts end.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,15 +54,37 @@ class Meter:
 
 
 def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
-    # DeepSeek has another name for cached tokens.
-    cached = _optional(report, "prompt_tokens_details", "cached_tokens") or _optional(
-        report, "prompt_cache_hit_tokens"
-    )
+    cached = _first(report, CACHED)
     reasoning = _optional(report, "completion_tokens_details", "reasoning_tokens")
     sent = _count(report["prompt_tokens"])
-    written = _optional(report, "prompt_tokens_details", "cache_write_tokens")
+    written = _first(report, WRITTEN)
+    hour = _optional(report, "prompt_tokens_details", "cache_creation", "ephemeral_1h_input_tokens")
+    hour = hour if 0 <= hour <= written else 0
     output = _output(report, sent)
-    return sent, cached, output, reasoning or output - _count(report["completion_tokens"]), written
+    reasoning = reasoning or output - _count(report["completion_tokens"])
+    return sent, cached, output, reasoning, written - hour, hour
+
+
+CACHED = (
+    ("prompt_tokens_details", "cached_tokens"),
+    ("prompt_cache_hit_tokens",),  # DeepSeek
+    ("cached_tokens",),  # Moonshot
+    ("num_cached_tokens",),  # Mistral
+    ("cache_read_input_tokens",),  # LiteLLM, for hosts with Anthropic's API
+)
+"""Where hosts with OpenAI's names count the tokens that they read from a cache."""
+WRITTEN = (
+    ("prompt_tokens_details", "cache_write_tokens"),  # OpenRouter
+    ("prompt_tokens_details", "cache_creation_input_tokens"),  # DashScope
+    ("prompt_tokens_details", "cache_creation_tokens"),  # LiteLLM
+    ("cache_creation_input_tokens",),  # LiteLLM and Vercel, for hosts with Anthropic's API
+)
+"""Where they count those that they write to one."""
+
+
+def _first(report: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> int:
+    """The first count of some paths that is not zero."""
+    return next(filter(None, (_optional(report, *path) for path in paths)), 0)
 
 
 def _output(report: Mapping[str, Any], sent: int) -> int:
@@ -118,14 +140,19 @@ def _snake_case(report: Mapping[str, Any]) -> dict[str, Any]:
     """A report with the names of OpenAI and Anthropic, of a host that writes them in camel case."""
     names = {name: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in map(str, report)}
     found = {names[str(name)]: value for name, value in report.items()}
-    return {"cache_creation_input_tokens": found.get("cache_write_input_tokens"), **found}
+    # Of Bedrock: what is written, and how much of it for how long.
+    kept = found.get("cache_details")
+    kept = [one for one in kept if isinstance(one, Mapping)] if isinstance(kept, list) else []
+    hour = next((one.get("inputTokens", 0) for one in kept if one.get("ttl") == "1h"), 0)
+    named = {"cache_creation_input_tokens": found.get("cache_write_input_tokens")}
+    return {**named, "cache_creation": {"ephemeral_1h_input_tokens": hour}, **found}
 
 
 def _optional(report: Mapping[str, Any], *path: str) -> int:
     """A count that a report may leave out; 0 without it."""
     found: Any = report
     for name in path:
-        found = found.get(name, {})
+        found = (found or {}).get(name, {})
     return _count(found) if found or found == 0 else 0
 
 

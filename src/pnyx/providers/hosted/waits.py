@@ -26,7 +26,19 @@ _WORDS = regex(rf"(?:try again|retry|wait|available)\D{{0,40}}?({_DURATION})", r
 _CLOCK = regex(
     r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
 )
-_CHINESE = regex(r"(\d+(?:\.\d+)?)\s*(秒|分钟|小时)[^。]{0,4}后")
+_ELSEWHERE = {
+    1.0: r"秒|초|sec?on?d[aeosi]*|segundos?|sekund\w*|секунд\w*|saniye|giây|ثانية|ثوان\w*",
+    60.0: r"分钟|分|분|minut\w*|минут\w*|dakika|phút|دقيقة|دقائق",
+    3600.0: r"小时|時間|시간|heures?|stunden?|or[ae]\b|horas?|godzin\w*|час\w*|saat|giờ|ساعة|ساعات",
+}
+"""Units of time in other languages, by their seconds."""
+_UNIT = "|".join(f"(?P<u{int(seconds)}>{words})" for seconds, words in _ELSEWHERE.items())
+_N = r"(\d+(?:[.,]\d+)?)\s*"
+_AFTER = regex(rf"{_N}(?:{_UNIT})[^。.]{{0,4}}(?:后|後|후|sonra|nữa)", re.IGNORECASE)
+_IN = regex(
+    rf"\b(?:dans|tra|fra|en|em|za|через|بعد|over|in(?=\s\d+\s(?:sekunde|minuten|stunde)))\s+{_N}(?:{_UNIT})",
+    re.IGNORECASE,
+)
 _FIELDS = regex(
     r'"(retryDelay|retry_?after(?:_s|_seconds|_ms)?|estimated_time|resets_in_seconds)\\?"\s*:\s*\\?"?'
     r"(\d+(?:\.\d+)?)(ms|s)?\b",
@@ -34,7 +46,6 @@ _FIELDS = regex(
 )
 _RESET = regex(r'"x-ratelimit-reset(?:-requests|-tokens)?\\?"\s*:\s*\\?"?([\w.:-]+)', re.IGNORECASE)
 _UNITS = {"d": 86_400.0, "h": 3600.0, "ms": 0.001, "mil": 0.001, "m": 60.0, "s": 1.0}
-_CHINESE_UNITS = {"秒": 1.0, "分钟": 60.0, "小时": 3600.0}
 
 RESETS = (
     *("ratelimit-reset", "x-ratelimit-reset", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"),
@@ -87,8 +98,11 @@ def _words(body: str) -> float | None:
         return sum(int(part) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
     if match := _WORDS.search(body):
         return _duration(match[1])
-    match = _CHINESE.search(body)
-    return float(match[1]) * _CHINESE_UNITS[match[2]] if match else None
+    match = _AFTER.search(body) or _IN.search(body)
+    if match is None:
+        return None
+    seconds = next(one for one in _ELSEWHERE if match[f"u{int(one)}"])
+    return float(match[1].replace(",", ".")) * seconds
 
 
 def _duration(text: str) -> float:

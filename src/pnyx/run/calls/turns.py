@@ -67,7 +67,7 @@ class Source(Protocol):
 
     async def reserve(self, length: float) -> tuple[float, float]:
         """Reserve the next `length` seconds. Return their end, as a time of the source, and the seconds until
-        their beginning. Raises `StoreError`.
+        they start. Raises `StoreError`.
         """
         ...
 

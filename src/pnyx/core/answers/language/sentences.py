@@ -48,12 +48,20 @@ def stated(text: str, question: str) -> str | None:
 
 
 _DISCOURSE = regex(r"(?:actually|in fact|indeed|well|of course),\s+(?=\S)", 2)
-_OPTIONS = regex(r"(?:^|\s)[(\[]?(?:A|a|1|А)[)\].:]\s")
+_OPTIONS = regex(
+    "|".join(
+        rf"(?:^|\s)[(\[]?{one}[)\].:]\s(?=(?:.|\n){{0,400}}?\s[(\[]?{two}[)\].:]\s)"
+        for one, two in ("AB", "ab", "12", "АБ")
+    )
+)
+MAX_QUESTION = 20_000
+"""Characters of a question that are searched for options."""
 
 
+@functools.lru_cache(maxsize=256)
 def _without_options(question: str) -> str:
     """The question without its options, whose words an answer does not only repeat."""
-    found = _OPTIONS.search(question)
+    found = _OPTIONS.search(question, 0, MAX_QUESTION)
     return question[: found.start()] if found and found.start() > STEM else question
 
 
@@ -63,7 +71,8 @@ _NOT = regex(r"\b(?:not|never|cannot)\b|n['’]t\b", 2)
 _CLAUSE = regex(r"(?<=[.!?,])\s+")
 
 
-_PREFIX = regex(r"(?:im(?=[bmp])|il(?=l)|ir(?=r)|in|un|non-?)(?=\w{3})")
+_CANNOT = regex(r"\bcan(?:not|['’]t)\b", 2)
+_PREFIX = regex(r"(?:im(?=[bmp])|il(?=l)|ir(?=r)|in|un|dis|non-?)(?=\w{3})")
 _NO_DENIALS = frozenset(("invaluable", "inflammable", "until", "under", "inside", "into", "unless", "income"))
 """Words that begin like a denial of a word and are none."""
 
@@ -73,15 +82,11 @@ def _affirmed(text: str, question: str) -> str | None:
     asked = _CLAUSE.split(question.strip())[-1]
     if not _POLAR.match(asked) or _EITHER.search(asked) or _NOT.search(asked):
         return None
+    text = _CANNOT.sub("can not", text)
     denials = len(_NOT.findall(text))
     words = _WORD.findall(_NOT.sub(" ", text))
     for at, word in enumerate(words):
-        opposite = _PREFIX.sub("", word.casefold(), count=1)
-        if (
-            opposite != word.casefold()
-            and opposite in _words_of(asked)
-            and word.casefold() not in _NO_DENIALS
-        ):
+        if opposite := _opposite(word.casefold(), _words_of(asked)):
             words[at], denials = opposite, denials + 1
     verbs = [word for word in words if _POLAR.fullmatch(word)]
     known = [word for word in words if word not in verbs]
@@ -94,6 +99,23 @@ def _affirmed(text: str, question: str) -> str | None:
     ):
         return None
     return "No" if denials else "Yes"
+
+
+def _opposite(word: str, asked: frozenset[str]) -> str:
+    """The word of the question that `word` denies, or that denies it: `possible` for `impossible`."""
+    if word in asked or word in _NO_DENIALS:
+        return ""
+    bare = _PREFIX.sub("", word, count=1)
+    if bare != word and bare in asked:
+        return bare
+    return next(
+        (
+            other
+            for other in asked
+            if other not in _NO_DENIALS and other.endswith(word) and _PREFIX.sub("", other, count=1) == word
+        ),
+        "",
+    )
 
 
 _APPOSITION = regex(r"(?P<name>[^,(]+?)(?:,\s+|\s*\()(?P<rest>[^,()]+)\)?")

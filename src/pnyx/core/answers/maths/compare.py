@@ -61,7 +61,9 @@ def _rough(text: str) -> tuple[frozenset[str], tuple[complex, ...]] | None:
     if not isinstance(value, _NODES) or settled(value) != value:
         return None
     try:
-        return variables(value), tuple(complex(found) for found in values(value))
+        found = tuple(complex(one) for one in values(value))
+        # A larger number is too large for the size of a complex one.
+        return (variables(value), found) if all(abs(one) < 1e150 for one in found) else None
     except (OverflowError, UndefinedError, ValueError):
         return None
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from .letters import letters_apart
 from .lexer import FUNCTIONS, Token, UnreadableError
 from .nodes import Apply, Constant, Node, Number, Variable
-from .shapes import combination, is_proper_fraction
+from .shapes import combination, with_fraction
 
 __all__ = ["Parser"]
 
@@ -91,8 +91,7 @@ class Parser:
                 self._check_neighbours(before, after)
                 right = self.power()
                 # 3 1/2 and 3\frac{1}{2} are mixed numbers.
-                mixed = before.plain and after.text in FRACTIONS and isinstance(node, Number)
-                node = Apply("+" if mixed and is_proper_fraction(right) else "*", (node, right))
+                node = with_fraction(node, right, mixed=before.plain and after.text in FRACTIONS)
             else:
                 return node
 

@@ -62,6 +62,7 @@ class _Expression:
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens, self.at = tokens, 0
+        self.inside: dict[str, list[str]] = {}
 
     def operation(self) -> str | None:
         """Operands with one operator between them; None if two operators stand without brackets."""
@@ -75,7 +76,12 @@ class _Expression:
         known = [part for part in parts if part]
         if len(known) < len(parts):
             return None
-        return sign.join(sorted(known) if sign in _COMMUTES else known)
+        if sign in _COMMUTES:
+            known = sorted(inner for part in known for inner in self.inside.get(f"{sign}{part}", [part]))
+        found = sign.join(known)
+        if sign:
+            self.inside[f"{sign}({found})"] = known
+        return found
 
     def operand(self) -> str | None:
         if self.at >= len(self.tokens):

@@ -21,6 +21,8 @@ _NUMERIC = tuple(
         r"--(?P<m>\d\d)-(?P<d>\d\d)",
     )
 )
+_MONTH = regex(r"(?P<m>0[1-9])[/.](?P<y>(?:1[5-9]|20)\d\d)")
+"""A month with its zero, `03/2020`; `3/2020` is a fraction."""
 _WEEK = regex(r"(?P<y>[12]\d{3})-?W(?P<week>\d\d)-?(?P<day>[1-7])")
 _DAY_OF_YEAR = regex(r"(?P<y>[12]\d{3})-(?P<day>[0-3]\d\d)")
 """The other dates of ISO 8601: a day of a week and a day of a year."""
@@ -46,6 +48,8 @@ def read_date(text: str, *, day_first: bool = False) -> str | None:
     for form in _NUMERIC:
         if match := form.fullmatch(text):
             return _numeric(match.groupdict(), day_first)
+    if month := _MONTH.fullmatch(text):
+        return f"{month['y']}-{month['m']}"
     if iso := _other_iso(text):
         return iso
     if year := _before_christ(text):

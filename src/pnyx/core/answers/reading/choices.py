@@ -7,7 +7,7 @@ import functools
 from ...caching.regex import regex
 from ..language.folding import fold_words, items_of, strip_edges
 
-__all__ = ["chosen", "numbered_options"]
+__all__ = ["chosen", "contradicts", "numbered_options"]
 
 MAX_OPTION = 200
 """Characters of an option that an answer may write out."""
@@ -64,6 +64,14 @@ def chosen(text: str, options: Options) -> frozenset[str] | None:
         return frozenset((label,))
     found = [_label(strip_edges(item), options) for item in items_of(bare)]
     return frozenset(found) if len(found) > 1 and all(found) else None
+
+
+def contradicts(text: str, options: Options) -> bool:
+    """Whether `text` gives the number of one option and says what another one says."""
+    match = _LABEL.fullmatch(strip_edges(text))
+    if match is None or not match["rest"] or match["label"] not in dict(options):
+        return False
+    return any(_same_text(match["rest"], option) for label, option in options if label != match["label"])
 
 
 def _label(text: str, options: Options) -> str:

@@ -21,7 +21,7 @@ from ..numbers.dates import read_weekday
 from ..numbers.ordinals import read_ordinal
 from ..numbers.ranges import read_range, read_ratio
 from ..numbers.units import NONE, read_unit
-from ..reading.choices import chosen
+from ..reading.choices import chosen, contradicts
 from ..reading.counts import in_digits
 from ..reading.hints import NO_HINTS, Hints, hints_of
 from ..reading.parse import Answer, mathematical, normalise, read
@@ -56,7 +56,12 @@ def same(a: str, b: str, question: str | None = None) -> bool:
     one, two = without_label(a), without_label(b)
     if hints.counted or hints.true_or_false:
         one, two = in_digits(one, hints), in_digits(two, hints)
-    if _same(read(without_hedge(one), hints), read(without_hedge(two), hints), hints):
+    if hints.numbered and any(contradicts(text, hints.numbered) for text in (one, two)):
+        return False
+    bare = without_hedge(one), without_hedge(two)
+    if _same(read(bare[0], hints), read(bare[1], hints), hints):
+        return True
+    if bare != (one, two) and _same(read(one, hints), read(two, hints), hints):
         return True
     if max(len(a), len(b)) > MAX_COMPARED:
         return False
@@ -370,6 +375,10 @@ def _names_options(one: Answer, two: Answer, hints: Hints) -> bool:
 def _option_of(text: str, hints: Hints) -> str:
     """The letter of the option that `text` names; empty if it names none, or several."""
     answer = read(text)
+    if (behind := _LETTER_BEHIND.fullmatch(text)) and _same(
+        read(behind[1]), read(dict(hints.options).get(behind[2], "")), NO_HINTS
+    ):
+        return behind[2]
     if labelled := _OPTION_LABEL.match(text):
         text = labelled[1]
     found = [
@@ -380,4 +389,5 @@ def _option_of(text: str, hints: Hints) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+_LETTER_BEHIND = regex(r"(\S.{0,60}?)\s*[(\[]([A-Z])[)\]]")
 _OPTION_LABEL = regex(r"[(\[]?([A-ZА-Я])[)\].:]+\s")

@@ -10,7 +10,7 @@ from ..reading.parse import Answer
 
 __all__ = ["same_constants", "same_print"]
 
-_CONSTANTS = regex(r"\"[^\"]*\"|'[^']*'|\b(?:[Nn]one|null|nil|[Tt]rue|[Ff]alse)\b")
+_CONSTANTS = regex(r"\"[^\"]*\"|'[^']*'|\b(?:[Nn]one|null|nil|[Tt]rue|[Ff]alse|0[xob][0-9a-fA-F]+)\b")
 
 
 def same_constants(one: str, two: str) -> bool:

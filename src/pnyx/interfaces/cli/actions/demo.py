@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ....config.database_url import parse_database_url
 from ....core.answers.replies.extract import final_answer
 from ....core.answers.same.equivalence import same_answer
 from ....core.answers.same.grouping import find_group, group_answers
@@ -205,7 +206,7 @@ def _show_result(output: Output, demo: DemoQuestion, result: Result, database: s
     out.lines(answer_lines(out, result.answer))
     out.line()
     out.lines(paragraph(out, usage_line(result.to_json()), "dim"))
-    out.lines(paragraph(out, f"Saved as run {result.run_id} in {database}. See all of it here:"))
+    out.lines(paragraph(out, f"Saved as run {result.run_id} in {_from_here(database)}. See all of it here:"))
     out.line(f"    {_command('show', result.run_id)}")
     out.line("or in the browser:")
     out.line(f"    {_command('serve')}")
@@ -310,5 +311,13 @@ def _command(*arguments: str, database: bool = True) -> str:
     else:
         start = shlex.quote(os.path.relpath(program))
     url = os.environ.get("PNYX_DATABASE") if database else None
-    words = [*([f"PNYX_DATABASE={shlex.quote(url)}"] if url else []), start]
+    words = [*([f"PNYX_DATABASE={shlex.quote(_from_here(url))}"] if url else []), start]
     return " ".join([*words, *map(shlex.quote, arguments)])
+
+
+def _from_here(database: str) -> str:
+    """The location of a database as it is typed here: a terminal wraps a long one, which is hard to copy."""
+    where = parse_database_url(database)
+    if isinstance(where, Path) and where.is_relative_to(Path.cwd()):
+        return str(where.relative_to(Path.cwd()))
+    return database

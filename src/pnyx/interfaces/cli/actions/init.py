@@ -27,6 +27,7 @@ from ....run.resolve import resolve
 from ....similar import nearest
 from ...open_settings import open_settings
 from ...views.plan import plan, price_words
+from ..options import AMOUNT
 from ..styles import STYLES
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
@@ -130,7 +131,8 @@ def _ask_style(output: Output) -> str:
 
 
 def _ask_budget() -> float:
-    amount: float = click.prompt("3. What may a question cost at most, in USD?", default=BUDGET, err=True)
+    text = "3. What may a question cost at most, in USD?"
+    amount: float = click.prompt(text, type=AMOUNT, default=BUDGET, err=True)
     return amount
 
 
@@ -205,6 +207,8 @@ async def _listed(settings: Settings, kinds: Mapping[str, str]) -> dict[str, fro
                     found[name] = await list_models(KINDS.get(kind), config)
             except (PnyxError, TimeoutError) as exc:
                 why = str(exc) or f"no answer within {LIST_S:g} s"
+                bare = not urlsplit(config.base_url or "").path.strip("/")
+                why += " (is /v1 missing at its end?)" if bare else ""
                 raise UsageError(
                     f"cannot list the models of {config.base_url}: {why}; name them with --model {name}:MODEL"
                 ) from exc

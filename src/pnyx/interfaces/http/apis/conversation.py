@@ -1,4 +1,4 @@
-"""What a request of any API says: who instructs, what was said before, what is asked, and for how much."""
+"""What a request of any API contains: instructions, earlier turns, the question, and limits."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class AnthropicReader(Reader):
     def _message(self, message: Mapping[str, Any]) -> Iterator[str]:
         id = text_of(message.get("id"))
         if id and self._id and id != self._id and not self.finish:
-            self.forget()  # a gateway has asked another host, which starts from the beginning
+            self.forget()  # a gateway has asked another host, which starts again
         self._id = id or self._id
         self.model = text_of(message.get("model")) or self.model
         self.report_usage(message.get("usage"))

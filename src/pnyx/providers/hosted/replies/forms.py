@@ -1,4 +1,4 @@
-"""The form of a reply, which may be that of another API than the one that was asked.
+"""The form of a reply, which may be that of another API than the one of the request.
 
 Gateways pass on what the host behind them sends, and some hosts know only one form for all of their models.
 """
