@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from .core.phases import START, Phases, Transition
     from .core.protocol import Option, Protocol
     from .core.steps import Ask, Brief, Decision, Dissent, Panel, Reply, Schema
-    from .core.text import Material
-    from .errors import PnyxError, ProviderError
+    from .core.text import Draft, Material
+    from .errors import NoQuorum, PnyxError, ProviderError, SeatAbsent, StoreError, UsageError
     from .interfaces.library import (
         aggregate,
         ask,
@@ -93,9 +93,14 @@ _HOMES = {
     "Protocol": "core.protocol",
     "Reply": "core.steps",
     "Schema": "core.steps",
+    "Draft": "core.text",
     "Material": "core.text",
+    "NoQuorum": "errors",
     "PnyxError": "errors",
     "ProviderError": "errors",
+    "SeatAbsent": "errors",
+    "StoreError": "errors",
+    "UsageError": "errors",
     "aggregate": "interfaces.library",
     "ask": "interfaces.library",
     "ask_sync": "interfaces.library",
@@ -132,10 +137,12 @@ __all__ = [
     "Completion",
     "Decision",
     "Dissent",
+    "Draft",
     "Event",
     "FakeProvider",
     "Material",
     "Message",
+    "NoQuorum",
     "Option",
     "Panel",
     "PhaseEntered",
@@ -154,14 +161,17 @@ __all__ = [
     "Runner",
     "Schema",
     "Seat",
+    "SeatAbsent",
     "SeatAbstained",
     "SeatDropped",
+    "StoreError",
     "Token",
     "ToolCall",
     "ToolCalled",
     "Transition",
     "UnknownEvent",
     "Usage",
+    "UsageError",
     "VoteTallied",
     "aggregate",
     "ask",

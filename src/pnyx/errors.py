@@ -16,6 +16,7 @@ PnyxError                         1  500
 ├── SeatAbsent                    3  502   a seat did not answer (protocols may handle it)
 ├── NoQuorum                      3  502   too few seats answered (protocols may handle it)
 ├── NoSources                     1  502   the search for grounding failed or returned no sources
+├── NotInForm                     1  502   the answer could not be written in the requested form
 ├── Diverged                      1  409   a resumed run no longer matches its journal
 ├── Fenced                        1  409   another process took over this run
 ├── Halted                        4  409   the run stopped and can be resumed
@@ -51,6 +52,7 @@ __all__ = [
     "NoQuorum",
     "NoSources",
     "NotFound",
+    "NotInForm",
     "OutOfBudget",
     "OverLimit",
     "PnyxError",

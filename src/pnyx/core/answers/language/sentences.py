@@ -48,12 +48,20 @@ def stated(text: str, question: str) -> str | None:
 
 
 _DISCOURSE = regex(r"(?:actually|in fact|indeed|well|of course),\s+(?=\S)", 2)
-_OPTIONS = regex(r"(?:^|\s)[(\[]?(?:A|a|1|А)[)\].:]\s")
+_OPTIONS = regex(
+    "|".join(
+        rf"(?:^|\s)[(\[]?{one}[)\].:]\s(?=(?:.|\n){{0,400}}?\s[(\[]?{two}[)\].:]\s)"
+        for one, two in ("AB", "ab", "12", "АБ")
+    )
+)
+MAX_QUESTION = 20_000
+"""Characters of a question that are searched for options."""
 
 
+@functools.lru_cache(maxsize=256)
 def _without_options(question: str) -> str:
     """The question without its options, whose words an answer does not only repeat."""
-    found = _OPTIONS.search(question)
+    found = _OPTIONS.search(question, 0, MAX_QUESTION)
     return question[: found.start()] if found and found.start() > STEM else question
 
 

@@ -35,5 +35,7 @@ def combination(name: str, found: Sequence[Token]) -> Node | None:
     above, below = found[1], found[3]
     if not (above.plain and below.plain) or above.value is None or below.value is None:
         return None
+    if name == "P" and above.value < below.value:
+        return None  # a point
     chosen = Apply("binom", (Number(above.value), Number(below.value)))
     return chosen if name == "C" else Apply("*", (chosen, Apply("!", (Number(below.value),))))

@@ -12,7 +12,7 @@ from .units import NONE
 __all__ = ["read_spoken"]
 
 _NEGATIVE = regex(
-    r"(?:minus|moins|menos|meno|min|минус|мінус|eksi|âm|negativ[eo]?|ujemne|mínus|miinus|μείον|سالب|ناقص|ऋण|माइनस"
+    r"(?:minus|moins|menos|meno|минус|мінус|eksi|âm|negativ[eo]?|ujemne|mínus|miinus|μείον|سالب|ناقص|ऋण|माइनस"
     r"|マイナス|마이너스|负|負)(?:\s+|(?<=[\u3040-\u9fff\uac00-\ud7af])\s*)(?P<rest>\S.{0,60})",
     2,
 )

@@ -105,8 +105,8 @@ def is_credible(value: str, languages: Sequence[str] = ENGLISH) -> bool:
 
 
 _CONNECTIVE = regex(
-    r"(?:actually|indeed|however|well|okay|ok|finally|therefore|thus|hence|so|sure|certainly|first|next|now|great"
-    r"|thanks|sorry|overall|clearly|note|summary|conclusion|of course|in fact|in short)",
+    r"(?:actually|indeed|however|okay|ok|finally|therefore|thus|hence|certainly|thanks|sorry|overall|clearly"
+    r"|of course|in fact|in short)",
     2,
 )
 """Words that only begin a sentence."""
