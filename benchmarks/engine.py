@@ -8,7 +8,7 @@ shared machine read those of CPU, and run it more than once. Linux only.
 spans: debates in a fresh process, one after another, over HTTP: the first and the later ones. "by CPU" is the
 ratio on an idle machine, where nothing but the client's own CPU comes between replies and requests.
 calls: CPU of a call, with replies that arrive at once: of a bare script, of pnyx's provider alone, of the
-debate without a journal, and of all.
+debate without a journal, and of all; and of a transaction with nothing in it.
 many: debates at once in one process: memory, CPU, and whether any is lost. Faults of hosts: benchmarks.soak.
 """
 
@@ -42,6 +42,7 @@ from pnyx.run.drive import Where, drive
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
 from pnyx.run.runner import Runner
+from pnyx.store import Database
 from tests.support.scripted import spawn
 
 LATENCY_S = 0.3
@@ -243,6 +244,19 @@ async def without_waiting(folder: Path) -> float:
     return median(times[1:]) * 1e3
 
 
+async def empty_write(folder: Path) -> float:
+    """CPU ms of a transaction with nothing in it, which is alone; the least of six means."""
+    database = await Database.open(folder / "empty.db")
+    times = []
+    for _ in range(6):
+        start = cpu()
+        for _ in range(100):
+            await database.write(lambda connection: None)
+        times.append((cpu() - start) / 100 * 1e3)
+    await database.close()
+    return min(times)
+
+
 # many
 
 
@@ -308,6 +322,8 @@ def main() -> None:
             }
             engine = asyncio.run(without_waiting(Path(folder)))
             found["a debate of three rounds whose replies arrive at once, ms"] = {"pnyx": {"wall": engine}}
+            empty = asyncio.run(empty_write(Path(folder)))
+            found["a transaction with nothing in it, ms"] = {"pnyx": {"CPU": empty}}
     if "many" in parts:
         found["debates of 12 calls at once"] = {
             f"{n} at once": measured_many(n, args.latency) for n in args.runs

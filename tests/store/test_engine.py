@@ -275,6 +275,17 @@ async def test_after_a_write_that_failed_a_check_writes_again(
     await database.close()
 
 
+async def test_a_check_is_answered_while_long_reads_take_all_readers(tmp_path: Path) -> None:
+    database, over = await Database.open(tmp_path / "a.db"), threading.Event()
+    reads = [asyncio.create_task(database.read(lambda connection: over.wait(STALL_S))) for _ in range(9)]
+    await asyncio.sleep(0)
+    await database.check()
+    assert not any(read.done() for read in reads)
+    over.set()
+    assert all(await asyncio.gather(*reads))
+    await database.close()
+
+
 async def test_a_read_is_a_snapshot_and_blocks_no_writer(database_url: str) -> None:
     reader, writer = await Database.open(database_url), await Database.open(database_url)
     started, written = asyncio.Event(), threading.Event()

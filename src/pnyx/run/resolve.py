@@ -120,7 +120,7 @@ def resolve(
     owner: the owner of the run. batch: its batch, which `budget.batch_usd` caps. conversation: the one that
     the run is a turn of. Raises `UsageError`, `ConfigError`, `NotFound`.
     """
-    values = _values(request := with_saved_panel(request, settings))
+    values = _values(filled := with_saved_panel(request, settings))
     check_question(values.question)  # first: who forgot it need not hear about models and keys
     protocol = _protocol(values.protocol or settings.run.protocol, settings)
     models, names = split_names(values.models)
@@ -128,7 +128,7 @@ def resolve(
     seed = values.seed if values.seed is not None else settings.run.seed
     label_seed = secrets.randbits(32) if seed is None else seed
     cast = assign(values.cast, panel.refs) if values.cast else ()
-    options = {**_options(settings, protocol, values.preset, panel.preset), **request.protocol_options}
+    options = {**_options(settings, protocol, values.preset, panel.preset), **filled.protocol_options}
     catalogue = Catalogue(settings)
     roles = {str(n): role for name, role in (values.roles or {}).items() for n in names.get(name, (name,))}
     placed = seats(catalogue, panel.refs, roles, label_seed, cast)

@@ -156,7 +156,11 @@ class Database:
 
     async def check(self) -> None:
         """Raise `StoreError` if the database does not answer, or cannot be written."""
-        await self.read(lambda connection: None)
+        with StoreErrors(self.name):
+            if isinstance(self._backend, SQLite):
+                await self._backend.check()
+            else:
+                await self._backend.read(lambda connection: None)
         if isinstance(self._backend, SQLite) and lacks_space(Path(self.name)):
             raise StoreError(f"database {self.name}: its disk is full{FREE_SPACE}", disk_full=True)
         if self._fails:

@@ -50,6 +50,8 @@ class SQLite:
             event.listen(self._engine, "connect", partial(_configure, alone=alone))
         self._writer = WriterThread("pnyx-write")
         self._readers = None if alone else ThreadPoolExecutor(4, "pnyx-read")
+        # Long reads take all readers for seconds, in which the database works.
+        self._checker = None if alone else ThreadPoolExecutor(1, "pnyx-check")
         self._connection: Connection | None = None
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
@@ -66,6 +68,14 @@ class SQLite:
         if self._readers is None:
             return await self._writer.run(partial(self._read, work))
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    async def check(self) -> None:
+        """Read nothing, without waiting for other reads."""
+        if self._checker is None:
+            await self.read(lambda connection: None)
+        else:
+            nothing = partial(self._read, lambda connection: None)
+            await asyncio.get_running_loop().run_in_executor(self._checker, nothing)
 
     def _read(self, work: Work) -> Any:
         with self._engine.connect() as connection, connection.begin():
@@ -91,8 +101,9 @@ class SQLite:
 
         await self._writer.run(close)
         self._writer.close()
-        if self._readers is not None:
-            self._readers.shutdown()
+        for threads in (self._readers, self._checker):
+            if threads is not None:
+                threads.shutdown()
 
 
 def prepare_file(path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from fastapi import FastAPI
@@ -336,12 +337,10 @@ def test_a_public_address_needs_a_named_key(lab: ScriptedHost) -> None:
 async def test_a_failing_database_is_reported_as_unavailable(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    failing = AsyncMock(side_effect=StoreError("the database is down"))
     async with open_server() as server, server.client() as client:
-
-        async def failing(work: Any) -> Any:
-            raise StoreError("the database is down")
-
-        monkeypatch.setattr(server.runner.database, "read", failing)
+        for name in ("read", "check"):
+            monkeypatch.setattr(server.runner.database, name, failing)
         answers = [await client.get("/v1/runs"), await client.get("/health")]
     assert [answer.status_code for answer in answers] == [503, 503]
     assert answers[0].json() == {"error": {"type": "store_error", "message": "the database is down"}}

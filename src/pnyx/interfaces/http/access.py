@@ -21,7 +21,8 @@ from .encodings import ENCODINGS, Decoder, EncodingError
 from .errors import error_response, refusal
 from .key_count import MOST_KEYS, KeyCount
 from .key_log import WrongKeys
-from .usage import KeyUsage
+from .paced_send import PacedSend
+from .usage import KeyUsage, unread
 
 __all__ = ["HEALTH", "Access", "BodyError", "Message", "Owner", "Receive", "Send", "origin_pattern"]
 
@@ -97,10 +98,14 @@ class Access:
         except OverLimit as exc:
             await error_response(exc, str, "limits")(scope, receive, send)
             return
+        paced = PacedSend(send, self._usage, owner)
         try:
-            await self._serve(scope, receive, send)
+            await self._serve(scope, receive, paced.send)
         finally:
             self._usage.end(owner)
+            paced.end()
+        if paced.refused:
+            await error_response(unread(), str, "limits")(scope, receive, send)
 
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request that is allowed."""

@@ -27,7 +27,7 @@ from ..views.feedback import feedback_document
 from ..views.records import Record
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
-from .state import CLIENT_LEFT, owner_of, service_of, wait_for_disconnect
+from .state import CLIENT_LEFT, long_read, owner_of, service_of, wait_for_disconnect
 from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_events, run_headers
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
@@ -160,8 +160,10 @@ async def events(
     if limit is None:
         cancel = on_disconnect == "cancel"
         return run_events(service, row.id, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
-    page = await service.page(row.id, seen, limit + 1, prompts=whole)
-    return await page_of_events(request, page, limit, partial(as_stored, prompts=whole), run_headers(row.id))
+    shown = partial(as_stored, prompts=whole)
+    async with long_read(request):
+        page = await service.page(row.id, seen, limit + 1, prompts=whole)
+        return await page_of_events(request, page, limit, shown, run_headers(row.id))
 
 
 @ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=FINISHED)
@@ -209,8 +211,9 @@ async def conversation(request: Request, run_id: str) -> Response:
 async def export(request: Request, run_id: str, format: Literal["json", "md", "html"] = "json") -> Response:
     """Export a run with its transcript, as JSON, Markdown or HTML."""
     service = service_of(request)
-    record = await service.read(run_id, owner_of(request), prompts=format == "json")
-    return await exported(request, record, format, service.redact)
+    async with long_read(request):
+        record = await service.read(run_id, owner_of(request), prompts=format == "json")
+        return await exported(request, record, format, service.redact)
 
 
 async def exported(

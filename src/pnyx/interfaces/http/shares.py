@@ -24,7 +24,7 @@ from ..views.catalogue import describe_protocol
 from .errors import Exact
 from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
-from .state import owner_of, service_of
+from .state import long_read, owner_of, service_of
 from .streaming import error_messages, event_source, message, page_of_events
 
 __all__ = ["ROUTER", "SHARED"]
@@ -130,8 +130,9 @@ async def read_shared_events(
 async def export_shared(request: Request, format: Literal["md", "html"] = "html") -> Response:
     """Export a shared run as Markdown or HTML."""
     service = service_of(request)
-    record = await service.read(share_of(request).run_id, prompts=False)
-    return await exported(request, record, format, service.redact, PRIVATE)
+    async with long_read(request):
+        record = await service.read(share_of(request).run_id, prompts=False)
+        return await exported(request, record, format, service.redact, PRIVATE)
 
 
 def share_of(request: Request) -> Share:

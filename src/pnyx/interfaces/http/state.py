@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
 from starlette.requests import Request
 
 from ...run.observer import Origin
 from ..service import RunService
 
-__all__ = ["CLIENT_LEFT", "origin_of", "owner_of", "page_of", "service_of", "wait_for_disconnect"]
+__all__ = [
+    "CLIENT_LEFT",
+    "long_read",
+    "origin_of",
+    "owner_of",
+    "page_of",
+    "service_of",
+    "wait_for_disconnect",
+]
 
 CLIENT_LEFT = 499
 """The status for a client that wait_for_disconnect; nobody receives it."""
@@ -23,6 +36,21 @@ def owner_of(request: Request) -> str:
     """Return the owner of the request's key; `Access` has refused requests without one."""
     owner: str = request.scope["state"]["owner"]
     return owner
+
+
+@asynccontextmanager
+async def long_read(request: Request) -> AsyncIterator[None]:
+    """Hold the only long read of an owner's runs, or of a shared one, after those before it.
+
+    A run of 10,000 events takes 100 MB while it is read and written.
+    """
+    state = request.scope["state"]
+    locks: WeakValueDictionary[str, asyncio.Lock] = request.app.state.long_reads
+    name = state["owner"] if "owner" in state else f"shared:{state['share'].run_id}"
+    # It is forgotten once nobody holds it or waits for it.
+    lock = locks.setdefault(name, asyncio.Lock())
+    async with lock:
+        yield
 
 
 def origin_of(request: Request) -> Origin:

@@ -9,10 +9,21 @@ from math import ceil
 
 from ...errors import OverLimit
 
-__all__ = ["KeyUsage"]
+__all__ = ["KeyUsage", "unread"]
 
 WINDOW_S = 60.0
 RETRY_S = 5
+MOST_UNSENT = 32_000_000
+"""Bytes of long responses of a key that wait to be read."""
+
+
+def unread() -> OverLimit:
+    """The error for a response that would be one too many in memory."""
+    return OverLimit(
+        f"this key has {MOST_UNSENT // 1_000_000} MB of long responses that its clients have not read; "
+        "read or close them, and try again",
+        RETRY_S,
+    )
 
 
 class KeyUsage:
@@ -25,6 +36,7 @@ class KeyUsage:
         self._most_open, self._clock = most_open, clock
         self._times: dict[str, deque[float]] = {}
         self._open: Counter[str] = Counter()
+        self._unsent: Counter[str] = Counter()
 
     def begin(self, owner: str, per_minute: int | None) -> None:
         """Count a request, which `end` ends. per_minute: the limit of the key. Raises `OverLimit`."""
@@ -45,6 +57,22 @@ class KeyUsage:
         self._open[owner] -= 1
         if not self._open[owner]:
             del self._open[owner]
+
+    def hold(self, owner: str, size: int) -> bool:
+        """Count `size` bytes of a response that are to be sent, which `release` subtracts.
+
+        False if clients of the owner have not read theirs, and they are many: they stay in memory.
+        """
+        if self._unsent[owner] and self._unsent[owner] + size > MOST_UNSENT:
+            return False
+        self._unsent[owner] += size
+        return True
+
+    def release(self, owner: str, size: int) -> None:
+        """Note that bytes of `hold` are sent, or never will be."""
+        self._unsent[owner] -= size
+        if not self._unsent[owner]:
+            del self._unsent[owner]
 
     def _count(self, owner: str, per_minute: int) -> None:
         now, times = self._clock(), self._times.setdefault(owner, deque())

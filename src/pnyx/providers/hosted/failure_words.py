@@ -111,7 +111,7 @@ SPENT = regex(
     r"|upgrade)|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due"
     r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
-    r"|billing to be enabled|account (?:is |has been |was )?suspended|too many tokens per day"
+    r"|billing to be enabled|account (?:is |has been |was )?suspended"
     r"|balance is not enough|余额|额度不足|欠费|充值|余量|日流控",
     re.IGNORECASE,
 )
@@ -140,7 +140,7 @@ TOO_LONG = regex(
     r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded|exceeded this model context"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|max(?:imum)? length exceeded"
     r"|length limit exceeded|prompt: length"
-    r"|context shift is disabled|tokens? limit exceeded:? ?\(?\d"
+    r"|tokens? limit exceeded:? ?\(?\d"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入长度|超长|过长",
