@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ..core.decision import FINAL
 from ..core.events import Event, RunFinished
 from ..errors import Diverged, Full, StoreError
-from ..run.broadcast import TextWanted
+from ..run.broadcast import AT_ONCE, TextWanted, Turn
 from ..run.calls.limits import now
 from ..run.leases.lease import is_held, is_waiting
 from ..run.result import Result
@@ -25,33 +25,41 @@ POLL_S = 0.5
 
 
 async def follow(
-    service: RunService, run_id: str, after: int = 0, tokens: TextWanted = False, prompts: bool = True
+    service: RunService,
+    run_id: str,
+    after: int = 0,
+    tokens: TextWanted = False,
+    prompts: bool = True,
+    turn: Turn = AT_ONCE,
 ) -> Events:
     """Yield events with a `seq` above `after` until the run is over or paused, whichever process runs it.
 
     A client that reconnects with the last `seq` it received misses nothing. The last event is
     `run_finished`; for a paused run, that event is not stored and has no `seq`. tokens: also yield text as it
-    arrives; "answer": that of the answer alone. prompts: False does not read those of stored calls. Raises
-    `StoreError` if the run cannot continue because a database write failed. Ends without `run_finished` if
-    this service stops while the run continues elsewhere.
+    arrives; "answer": that of the answer alone. prompts: False does not read those of stored calls. turn:
+    held while stored events are read. Raises `StoreError` if the run cannot continue because a database write
+    failed. Ends without `run_finished` if this service stops, unless it runs the run.
     """
     handle = service.handle(run_id)
     if handle is not None:
         last: Event | None = None
-        async for event in handle.events(after, tokens, prompts):
+        async for event in handle.events(after, tokens, prompts, turn):
             last = event
             yield event
         if not isinstance(last, RunFinished):
             await handle.result()  # raises why
         return
     while True:
-        row, events = await service.news(run_id, after, prompts=prompts)
+        async with turn:
+            row, events = await service.news(run_id, after, prompts=prompts)
         for event in events:
             after = event.seq or after
             yield event
+        if service.draining:
+            return  # the client continues from the last event that it has
         if len(events) == PAGE:
             continue
-        if row.status in FINAL or service.draining:
+        if row.status in FINAL:
             return
         if not (is_waiting(row) or is_held(row)):
             record = await service.state(run_id)
@@ -69,6 +77,7 @@ async def watch(
     prompts: bool = True,
     cancel: bool = False,
     grace_s: float = 0.0,
+    turn: Turn = AT_ONCE,
 ) -> Events:
     """Yield events as `follow` does.
 
@@ -79,7 +88,7 @@ async def watch(
     if cancel:
         service.attend(run_id)
     try:
-        async with aclosing(follow(service, run_id, after, tokens, prompts)) as events:
+        async with aclosing(follow(service, run_id, after, tokens, prompts, turn)) as events:
             async for event in events:
                 finished = isinstance(event, RunFinished)
                 yield event

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
@@ -13,10 +14,13 @@ from ..store import Database
 from ..store.records import runs as store
 from ..store.records.entries import PAGE
 
-__all__ = ["Broadcast", "TextWanted"]
+__all__ = ["AT_ONCE", "Broadcast", "TextWanted", "Turn"]
 
 TextWanted: TypeAlias = Literal["answer"] | bool
 """Whether a watcher wants the text of replies as it arrives, or that of the answer alone."""
+Turn: TypeAlias = AbstractAsyncContextManager[object]
+"""What a follower holds while it reads a page of stored events: a lock if followers take turns."""
+AT_ONCE: Turn = nullcontext()
 
 
 class Broadcast:
@@ -80,13 +84,13 @@ class Broadcast:
             queue.put_nowait(event)
 
     async def events(
-        self, after: int = 0, tokens: TextWanted = False, prompts: bool = True
+        self, after: int = 0, tokens: TextWanted = False, prompts: bool = True, turn: Turn = AT_ONCE
     ) -> AsyncGenerator[Event, None]:
         """Yield events with a `seq` above `after`: stored ones first, then live, until the terminal one.
 
         tokens: also the text as it arrives, starting with the partial text of unfinished replies; "answer":
-        only that of the answer. prompts: False does not read those of stored calls. Ends without a terminal
-        event if the run cannot be written.
+        only that of the answer. prompts: False does not read those of stored calls. turn: held while stored
+        events are read. Ends without a terminal event if the run cannot be written.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._watchers.add(queue)
@@ -99,7 +103,9 @@ class Broadcast:
         try:
             finished: set[str] = set()
             page = partial(store.log, run_id=self.run_id, limit=PAGE, prompts=prompts)
-            while stored := await self.database.read(partial(page, after=after)):
+            while True:
+                async with turn:
+                    stored = await self.database.read(partial(page, after=after))
                 for event in stored:
                     after = event.seq or after
                     _track(finished, event)

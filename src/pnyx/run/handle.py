@@ -28,7 +28,7 @@ from ..errors import (
 )
 from ..isolation import describe
 from ..store.money import ledger
-from .broadcast import TextWanted
+from .broadcast import AT_ONCE, TextWanted, Turn
 from .calls.limits import now
 from .context import RunContext
 from .drive import drive
@@ -118,13 +118,13 @@ class RunHandle:
         return None if self._task is None or self._task.cancelled() else self._task.exception()
 
     def events(
-        self, after: int = 0, tokens: TextWanted = False, prompts: bool = True
+        self, after: int = 0, tokens: TextWanted = False, prompts: bool = True, turn: Turn = AT_ONCE
     ) -> AsyncGenerator[Event, None]:
         """Yield events with a `seq` above `after`, until the terminal one; see `Broadcast.events`.
 
         If the run cannot be written there is no terminal event, and `result` raises why.
         """
-        return self.context.broadcast.events(after, tokens, prompts)
+        return self.context.broadcast.events(after, tokens, prompts, turn)
 
     def stream_text(self, wanted: TextWanted = True) -> None:
         """Let providers stream their text from the next call on, or that of the answer alone."""

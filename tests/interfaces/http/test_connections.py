@@ -8,14 +8,18 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
-from pnyx.interfaces.http import connections
-from pnyx.interfaces.http.connections import SPARE
+from pnyx.core.events import CallStarted
+from pnyx.interfaces.http import connections, streaming
+from pnyx.interfaces.http.connections import SPARE, Connection
+from pnyx.store.records import runs as store
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, ServerHandle, events_of, open_server
+from tests.support.waiting import until
 
 MOST, HEAD_S, BODY_S = 8, 0.6, 0.4
 
@@ -222,6 +226,33 @@ async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
     announced = int(top.partition(b"content-length: ")[2].partition(b"\r\n")[0])
     # The export has the question several times, more than the buffers between the two hold.
     assert 0 < len(content) < announced
+
+
+async def test_a_server_that_stops_does_not_wait_for_a_follower_that_reads_nothing(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "STALL_AT_END_S", 0.02)
+    monkeypatch.setattr(streaming, "SEND_S", 3600.0)
+    paused, pause = list[Connection](), Connection.pause_writing
+    monkeypatch.setattr(Connection, "pause_writing", lambda one: (pause(one), paused.append(one)))
+    async with server.client() as client:
+        body = {"question": "Why?", "protocol": "single", "wait": True}
+        run = (await client.post("/v1/runs", json=body)).json()["run_id"]
+    prompt = "Why? " * 1_000_000
+    of: dict[str, Any] = {"fingerprint": "f", "model": "lab:alpha", "attempt": 1, "key": "/9"}
+    call = CallStarted(prompt_id="p", prompt_sha256="s", prompt=prompt, **of)
+    append = partial(store.append, run_id=run, epoch=1, batch=[call] * 4)
+    await server.runner.database.write(append)
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        host, _, port = server.url.removeprefix("http://").partition(":")
+        one.connect((host, int(port)))
+        asked = head(server, f"/v1/runs/{run}/events", Authorization=f"Bearer {SERVER_KEY}")
+        one.sendall(f"{asked}\n".replace("\n", "\r\n").encode())
+        await until(lambda: bool(paused))
+        # uvicorn does this when it is asked to stop, and waits until the connection is lost.
+        paused[0].shutdown()
+        await until(paused[0].transport.is_closing)
 
 
 async def test_a_request_with_two_lengths_ends_its_connection(server: ServerHandle) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import AsyncGenerator, MutableMapping
 from typing import Any
 
 import pytest
 
+from pnyx.core.events import Event, UnknownEvent
 from pnyx.interfaces.http import paced_send, runs, usage
 from pnyx.interfaces.http.paced_send import PacedSend
+from pnyx.interfaces.http.state import Turns
+from pnyx.interfaces.http.streaming import encoded
 from pnyx.interfaces.http.usage import KeyUsage
+from pnyx.interfaces.service import RunService
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 from tests.support.waiting import until
 
 MANY = 8
+EVENT = UnknownEvent(name="later", document={"type": "later"})
 
 
 class Client:
@@ -104,4 +109,52 @@ async def test_one_key_reads_its_long_runs_one_after_another(
         answers = await asyncio.gather(*(client.get(f"/v1/runs/{run}/export") for _ in range(MANY)))
         assert not server.app.state.long_reads, "a lock that nobody holds is forgotten"
     assert [answer.status_code for answer in answers] == [200] * MANY
+    assert most == 1
+
+
+async def test_followers_of_a_key_read_pages_one_after_another(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    news, active, most = RunService.news, 0, 0
+
+    async def counted(*args: Any, **options: Any) -> Any:
+        nonlocal active, most
+        active, most = active + 1, max(most, active + 1)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        page = await news(*args, **options)
+        active -= 1
+        return page
+
+    monkeypatch.setattr(RunService, "news", counted)
+    async with open_server() as server, server.client() as client:
+        run = (await client.post("/v1/runs", json={"question": "Why?", "wait": True})).json()["run_id"]
+        answers = await asyncio.gather(*(client.get(f"/v1/runs/{run}/events") for _ in range(MANY)))
+    assert all("run_finished" in answer.text for answer in answers)
+    assert most == 1
+
+
+async def test_of_many_followers_one_encodes_an_event_in_a_turn_of_the_loop() -> None:
+    turns, encodings, most, loop_turns = Turns(asyncio.Lock(), asyncio.Lock()), 0, 0, 0
+
+    async def watched() -> AsyncGenerator[Event, None]:
+        for _ in range(MANY):
+            yield EVENT
+
+    def document(event: Event) -> dict[str, Any]:
+        nonlocal encodings
+        encodings += 1
+        return {}
+
+    async def others() -> None:
+        nonlocal most, loop_turns, encodings
+        while loop_turns < 3 * MANY * MANY:
+            most, encodings, loop_turns = max(most, encodings), 0, loop_turns + 1
+            await asyncio.sleep(0)
+
+    async def follow() -> int:
+        return len([message async for message in encoded(watched(), document, turns)])
+
+    *sent, _ = await asyncio.gather(*(follow() for _ in range(MANY)), others())
+    assert sent == [MANY] * MANY
     assert most == 1

@@ -28,6 +28,8 @@ MOMENT_S = 0.5
 """Seconds for which a new connection is not closed to make room: its request may be on its way."""
 STALL_S = 60.0
 """Seconds without reading any of a response after which a client counts as disconnected."""
+STALL_AT_END_S = 1.0
+"""The same once the server stops: it waits for responses that are read."""
 
 
 class Connections:
@@ -105,6 +107,7 @@ class Connection(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._waits_for = ""
         self._stalled: asyncio.TimerHandle | None = None
+        self._stall_s = STALL_S
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -185,8 +188,16 @@ class Connection(H11Protocol):
         super().resume_writing()
         self._cancel_stalled()
 
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._stall_s = STALL_AT_END_S
+        # One that closes waits until everything is read, however little it is.
+        if self._stalled is not None or self.transport.is_closing():
+            self._await_reader(self.transport.get_write_buffer_size())
+
     def _await_reader(self, unread: int) -> None:
-        self._stalled = self.loop.call_later(STALL_S, partial(self._check_reader, unread))
+        self._cancel_stalled()
+        self._stalled = self.loop.call_later(self._stall_s, partial(self._check_reader, unread))
 
     def _check_reader(self, unread: int) -> None:
         left = self.transport.get_write_buffer_size()

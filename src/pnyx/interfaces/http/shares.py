@@ -6,12 +6,9 @@ is read only.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
-from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
 from ... import protocols
@@ -24,8 +21,8 @@ from ..views.catalogue import describe_protocol
 from .errors import Exact
 from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
-from .state import long_read, owner_of, service_of
-from .streaming import error_messages, event_source, message, page_of_events
+from .state import long_read, owner_of, service_of, turns_of
+from .streaming import encoded, error_messages, event_source, page_of_events
 
 __all__ = ["ROUTER", "SHARED"]
 
@@ -117,13 +114,10 @@ async def read_shared_events(
         page = await service.page(run_id, seen, limit + 1, prompts=False)
         return await page_of_events(request, page, limit, document, PRIVATE)
 
-    async def messages() -> AsyncIterator[ServerSentEvent]:
-        async with aclosing(watch(service, run_id, after=seen, tokens=tokens, prompts=False)) as events:
-            async for event in events:
-                if (sent := message(event, document(event))) is not None:
-                    yield sent
-
-    return event_source(service, messages(), run_id, error_messages, headers=PRIVATE)
+    turns = turns_of(request)
+    watched = watch(service, run_id, after=seen, tokens=tokens, prompts=False, turn=turns.read)
+    messages = encoded(watched, document, turns)
+    return event_source(service, messages, run_id, error_messages, headers=PRIVATE)
 
 
 @ROUTER.get("/shared/export", response_class=Response, responses=EXPORTS)

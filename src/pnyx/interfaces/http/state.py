@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from starlette.requests import Request
@@ -14,11 +15,13 @@ from ..service import RunService
 
 __all__ = [
     "CLIENT_LEFT",
+    "Turns",
     "long_read",
     "origin_of",
     "owner_of",
     "page_of",
     "service_of",
+    "turns_of",
     "wait_for_disconnect",
 ]
 
@@ -44,13 +47,32 @@ async def long_read(request: Request) -> AsyncIterator[None]:
 
     A run of 10,000 events takes 100 MB while it is read and written.
     """
+    async with _lock(request, "run"):
+        yield
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What the followers of an owner's runs, or of a shared run, do one after another.
+
+    read: a page of stored events. encode: an event, so that many followers hold up others no longer than one.
+    """
+
+    read: asyncio.Lock
+    encode: asyncio.Lock
+
+
+def turns_of(request: Request) -> Turns:
+    """Return the turns that a follower has to wait for."""
+    return Turns(_lock(request, "page"), _lock(request, "event"))
+
+
+def _lock(request: Request, what: str) -> asyncio.Lock:
+    """The lock of an owner, or of a shared run; it is forgotten once nobody holds it or waits for it."""
     state = request.scope["state"]
     locks: WeakValueDictionary[str, asyncio.Lock] = request.app.state.long_reads
-    name = state["owner"] if "owner" in state else f"shared:{state['share'].run_id}"
-    # It is forgotten once nobody holds it or waits for it.
-    lock = locks.setdefault(name, asyncio.Lock())
-    async with lock:
-        yield
+    name = f"owner:{state['owner']}" if "owner" in state else f"shared:{state['share'].run_id}"
+    return locks.setdefault(f"{what}:{name}", asyncio.Lock())
 
 
 def origin_of(request: Request) -> Origin:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -18,11 +19,13 @@ from ...store.records.entries import PROMPTS
 from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
+from .state import Turns
 
 __all__ = [
     "GZIP_LEVEL",
     "accepts_gzip",
     "as_stored",
+    "encoded",
     "error_messages",
     "event_source",
     "message",
@@ -49,6 +52,7 @@ def run_headers(run_id: str) -> dict[str, str]:
 def run_events(
     service: RunService,
     run_id: str,
+    turns: Turns,
     *,
     after: int = 0,
     tokens: bool = False,
@@ -61,14 +65,27 @@ def run_events(
     cancel: as for `watch`.
     """
 
-    async def messages() -> AsyncIterator[ServerSentEvent]:
-        watched = watch(service, run_id, after=after, tokens=tokens, prompts=prompts, cancel=cancel)
-        async with aclosing(watched) as events:
-            async for event in events:
-                if (sent := message(event, as_stored(event, prompts))) is not None:
-                    yield sent
+    options: dict[str, Any] = {"after": after, "tokens": tokens, "prompts": prompts, "cancel": cancel}
+    watched = watch(service, run_id, turn=turns.read, **options)
+    messages = encoded(watched, partial(as_stored, prompts=prompts), turns)
+    return event_source(service, messages, run_id, error_messages)
 
-    return event_source(service, messages(), run_id, error_messages)
+
+async def encoded(
+    watched: AsyncGenerator[Event, None], document: Callable[[Event], dict[str, Any] | None], turns: Turns
+) -> AsyncIterator[ServerSentEvent]:
+    """Yield the messages of events. document: as for `page_of_events`.
+
+    Of the followers that share `turns`, one encodes an event in each turn of the event loop: many that are
+    ready at once would otherwise hold up everything else.
+    """
+    async with aclosing(watched) as events:
+        async for event in events:
+            async with turns.encode:
+                sent = message(event, document(event))
+                await asyncio.sleep(0)
+            if sent is not None:
+                yield sent
 
 
 async def page_of_events(

@@ -17,8 +17,9 @@ from ..schema import events
 
 __all__ = ["PAGE", "PROMPTS", "add_events", "log"]
 
-PAGE = 200
-"""Events that a follower reads at once: others may go on between two pages."""
+PAGE = 50
+"""Events that a follower reads at once: others may go on between two pages. They wait in memory for a client
+that does not read."""
 PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
 
