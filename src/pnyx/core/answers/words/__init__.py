@@ -42,7 +42,8 @@ Those of replies:
 - `verdicts.json`: the words of votes and verdicts: language -> word of a prompt -> its translations.
 - `replies.json`: `declines`: parts of sentences that refuse, with an ellipsis for words between. `padding`:
   parts of the sentences around them. `praise`: what an opening that praises or agrees begins with.
-  `contrast`: words of objections.
+  `contrast`: words of objections. `assent`: praise and agreement at any place. `merits`: all other
+  words of replies that only praise.
 """
 
 from __future__ import annotations
