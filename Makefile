@@ -5,7 +5,7 @@ BIN := .venv/bin
 EVALUATED := $(addprefix -m embedded:,qwen2.5-coder-1.5b qwen2.5-coder-0.5b smollm2-135m) \
 	$(addprefix --arm ,voting voting:aggregation=weighted deliberate consensus council:quick)
 
-# What the models have said so far, as `pnyx backup` writes it: with RECORD= they are asked everything anew.
+# What the models have said so far, as `pnyx backup` writes it: with RECORD= everything is asked again.
 RECORD := benchmarks/evaluation.backup.xz
 EVALUATING = PNYX_CONFIG=benchmarks/evaluation.toml XDG_DATA_HOME="$(CURDIR)/.demo" $(BIN)/pnyx
 
@@ -113,7 +113,7 @@ fmt: setup ## rewrite the sources in the format that lint wants
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-lock: setup ## write requirements.lock anew from pyproject.toml, keeping pins that still fit
+lock: setup ## write requirements.lock from pyproject.toml; pins that still fit stay
 	@$(compile) pyproject.toml --extra all --group dev --output-file requirements.lock
 	@$(compile) pyproject.toml --extra embedded --extra serve --group demo --constraint requirements.lock \
 		--output-file requirements-demo.lock

@@ -54,7 +54,7 @@ def test_types_prompts_migrations_and_the_page_are_in_the_wheel(wheel: zipfile.Z
 def test_the_wheel_brings_the_command_the_protocols_and_the_providers(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
     told = wheel.read(name).decode()
-    assert "pnyx = pnyx.interfaces.cli:main" in told
+    assert "pnyx = pnyx.__main__:main" in told
     assert "consensus = pnyx.protocols.consensus:PROTOCOL" in told
     assert "openai = pnyx.providers.hosted.kinds:OPENAI" in told
 

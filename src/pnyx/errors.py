@@ -248,6 +248,7 @@ class ProviderError(PnyxError):
     retry_after: seconds to wait, as requested by the host, or None.
     billed: False if the host certainly charged nothing (it refused, or was never reached);
         True if it may have charged, so that the reservation is charged.
+    retries: at most so many further requests make sense; None: as many as the settings allow.
     """
 
     http_status = 502
@@ -267,7 +268,13 @@ class ProviderError(PnyxError):
     }
 
     def __init__(
-        self, kind: str, message: str, *, retry_after: float | None = None, billed: bool = False
+        self,
+        kind: str,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        billed: bool = False,
+        retries: int | None = None,
     ) -> None:
         if kind not in self.KINDS:
             raise ValueError(f"unknown kind of provider error: {kind!r}")
@@ -275,6 +282,7 @@ class ProviderError(PnyxError):
         self.kind = kind
         self.retry_after = retry_after
         self.billed = billed
+        self.retries = retries
 
     @property
     def retryable(self) -> bool:

@@ -33,8 +33,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from pnyx.interfaces.cli import main as command_line
 from pnyx.run import resolve, run_rows
+from tests.interfaces.shell import exit_code
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
@@ -152,10 +152,7 @@ class Session:
         out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
         err = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) if apart else out
         with mock.patch.multiple(sys, stdin=io.TextIOWrapper(io.BytesIO(stdin)), stdout=out, stderr=err):
-            try:
-                command_line(arguments)
-            except SystemExit as end:
-                self.code = int(end.code or 0)
+            self.code = exit_code(arguments)
         return _written(out), _written(err) if apart else b""
 
 

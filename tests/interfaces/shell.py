@@ -16,7 +16,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -25,7 +25,7 @@ from pnyx.interfaces.cli import main
 from pnyx.interfaces.stop_signals import stop_signals
 from tests.support import forked
 
-__all__ = ["Done", "Screen", "interpreter", "pnyx", "screen", "spawn"]
+__all__ = ["Done", "Screen", "exit_code", "interpreter", "pnyx", "screen", "spawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,22 @@ def pnyx(*args: str, stdin: bytes = b"") -> Done:
     """Run the command in this process, on streams that are not a terminal."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     input_stream = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
-    handlers = {number: signal.getsignal(number) for number in stop_signals()}
     with mock.patch.multiple(sys, stdin=input_stream, stdout=out, stderr=err):
-        try:
-            main(args)
-        except SystemExit as exc:
-            code = exc.code
-    if threading.current_thread() is threading.main_thread():
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    assert isinstance(code, int)
+        code = exit_code(args)
     return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def exit_code(args: Sequence[str]) -> int:
+    """Run the command in this process; signals are handled as before afterwards, not as at its end."""
+    handlers = {number: signal.getsignal(number) for number in stop_signals()}
+    try:
+        main(args)
+    except SystemExit as exc:
+        return int(exc.code or 0)
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
 
 def spawn(*args: str, **options: Any) -> forked.Process:

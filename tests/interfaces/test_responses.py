@@ -138,8 +138,8 @@ async def test_unanimous_responses_cost_no_call_in_a_debate() -> None:
 async def test_a_failing_custom_provider_drops_only_its_seat() -> None:
     answer = "Final answer: 4"
     providers = {
-        "bad": CustomProvider(ValueError("no luck"), ProviderError("auth", "no key")),
-        "odd": CustomProvider(4),
+        "bad": CustomProvider(ValueError("no luck"), ValueError("no luck"), ProviderError("auth", "no key")),
+        "odd": CustomProvider(4, 4),
         "good": CustomProvider(answer, answer, answer),
     }
     panel = ["good:a", "bad:b", "odd:c", "good:d"]

@@ -14,8 +14,7 @@ import pytest
 
 import pnyx
 from pnyx.config.load import load
-from pnyx.interfaces.cli import main
-from tests.interfaces.shell import Done
+from tests.interfaces.shell import Done, exit_code
 from tests.interfaces.shell import pnyx as command
 from tests.support.assistants import over_http
 from tests.support.scripted import ScriptedHost
@@ -85,11 +84,7 @@ def talk(*args: str, lines: list[str]) -> Done:
     Path("stdin").write_text("\n".join(lines) + "\n")
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     with open("stdin") as stdin, mock.patch.multiple(sys, stdin=stdin, stdout=out, stderr=err):
-        try:
-            main(args)
-        except SystemExit as exc:
-            code = exc.code
-    assert isinstance(code, int)
+        code = exit_code(args)
     return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 

@@ -327,7 +327,7 @@ def test_by_default_three_rounds_two_challengers_and_a_threshold_of_seven_tenths
 def test_options_out_of_bounds_are_refused_with_their_bounds() -> None:
     with pytest.raises(UsageError, match=r"consensus.rounds must be between 1 and 20, not 0"):
         PROTOCOL.resolve_options({"rounds": 0})
-    with pytest.raises(UsageError, match="has no option 'rounds_'; it has: challengers"):
+    with pytest.raises(UsageError, match=r"no option 'rounds_'; did you mean rounds\? It has: challengers"):
         PROTOCOL.resolve_options({"rounds_": 1})
 
 

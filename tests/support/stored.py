@@ -14,7 +14,7 @@ from pnyx.store.documents.contents import unpack, unpack_columns
 from pnyx.store.documents.conversion import read_unpacked
 from pnyx.store.schema import events, runs
 
-__all__ = ["as_json", "bodies", "file_as_json", "in_file", "rows_of_events", "rows_of_file"]
+__all__ = ["as_json", "bodies", "file_as_json", "in_file", "results", "rows_of_events", "rows_of_file"]
 
 T = TypeVar("T")
 
@@ -50,6 +50,21 @@ def as_json(connection: Connection) -> None:
         texts = [one if one is None or isinstance(one, str) else json.dumps(one) for one in (spec, result)]
         values = {"question": question, "spec": texts[0], "result": texts[1]}
         connection.execute(update(runs).where(runs.c.id == id).values(**values))
+
+
+def results(file: Path) -> list[tuple[str, str, Any]]:
+    """(question, id, result) of every run in a file, newest first; None: without a result."""
+    query = select(runs.c.question, runs.c.id, runs.c.result).order_by(runs.c.created_at.desc())
+
+    def read(connection: Connection) -> list[tuple[str, str, Any]]:
+        found = []
+        for packed_question, id, packed in connection.execute(query).all():
+            columns = [(packed_question, f"run {id}"), (packed, f"run {id}")]
+            question, result = unpack_columns(connection, columns)
+            found.append((question, id, json.loads(result) if isinstance(result, str) else result))
+        return found
+
+    return in_file(file, read)
 
 
 def in_file(file: Path, work: Callable[[Connection], T]) -> T:

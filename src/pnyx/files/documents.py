@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
+from codecs import BOM_UTF8
 
 from ..errors import FileProblem
 from ..extras import need
 from ..tools.confinement import child_command, run_confined
 
-__all__ = ["KINDS", "document_kind", "document_text"]
+__all__ = ["KINDS", "document_kind", "document_text", "refuse_unread"]
 
 KINDS = {
     "pdf": "application/pdf",
@@ -18,6 +19,17 @@ KINDS = {
 }
 """Kind -> media type."""
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+_UNREAD_STARTS = {
+    b"{\\rtf": ("RTF", "docx, PDF or plain text"),
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": ("an Office document of before 2007", "docx, xlsx or PDF"),
+}
+"""Start of the data -> what it is, and as what its program can save it."""
+_UNREAD_PARTS = {
+    "ppt/presentation.xml": ("a PowerPoint document", "PDF"),
+    "xl/workbook.bin": ("a binary Excel document", "xlsx"),
+    "META-INF/container.xml": ("an EPUB book", "PDF or plain text"),
+    "META-INF/manifest.xml": ("an OpenDocument file", "docx, xlsx or PDF"),
+}
 SECONDS = 60.0
 TEXT_BYTES = 32 << 20
 LIMITS = {"AS": 2 << 30, "CPU": 60, "FSIZE": 0, "CORE": 0}
@@ -29,14 +41,30 @@ def document_kind(data: bytes) -> str | None:
     """Return the kind of document that the data is; None for any other."""
     if b"%PDF-" in data[:1024]:
         return "pdf"
+    names = _parts(data)
+    return next((kind for part, kind in _PARTS.items() if part in names), None)
+
+
+def refuse_unread(data: bytes, name: str) -> None:
+    """Raise `FileProblem`, with what to do, for a document of a kind that is not read."""
+    text = data.removeprefix(BOM_UTF8).lstrip()
+    found = next((words for start, words in _UNREAD_STARTS.items() if text.startswith(start)), None)
+    if found is None:
+        names = _parts(data)
+        found = next((words for part, words in _UNREAD_PARTS.items() if part in names), None)
+    if found is not None:
+        raise FileProblem(f"{name} is {found[0]}, which is not read: save it as {found[1]}")
+
+
+def _parts(data: bytes) -> frozenset[str]:
+    """The names of the parts of a ZIP archive; none for anything else."""
     if not data.startswith(b"PK\3\4"):
-        return None
+        return frozenset()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as parts:
-            names = set(parts.namelist())
+            return frozenset(parts.namelist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        return None  # what no library can unpack is not a document
-    return next((kind for part, kind in _PARTS.items() if part in names), None)
+        return frozenset()  # what no library can unpack is not a document
 
 
 async def document_text(data: bytes, kind: str, name: str) -> str:

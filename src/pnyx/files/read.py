@@ -21,8 +21,9 @@ from ..errors import FileProblem
 from ..tools import ToolError
 from .decode import decode
 from .diff_lines import is_diff, number_diff
-from .documents import KINDS, document_kind, document_text
+from .documents import KINDS, document_kind, document_text, refuse_unread
 from .images import image_info, image_tokens
+from .notebook import MEDIA_TYPE, is_notebook_name, notebook_text
 from .secret_files import looks_secret
 
 if TYPE_CHECKING:
@@ -157,7 +158,9 @@ async def _read(source: Source, number: int, limits: ContextSettings, page: Read
     if source.data is not None:
         return await _file(name, source.data, source.media_type, limits)
     text = replace_invalid(source.content or "").replace("\r\n", "\n").replace("\r", "\n")
-    return _text(name, text.encode(), _Text(text, source.media_type or "text/plain"), limits)
+    refuse_unread(text.encode(), name)
+    read = await _cells(name, text) or _Text(text, source.media_type or "text/plain")
+    return _text(name, text.encode(), read, limits)
 
 
 async def _bytes(path: Path, limits: ContextSettings) -> bytes:
@@ -224,8 +227,17 @@ async def _file(name: str, data: bytes, media_type: str, limits: ContextSettings
 async def _decoded(name: str, data: bytes, media_type: str) -> _Text:
     if (kind := document_kind(data)) is not None:
         return _Text(await document_text(data, kind, name), KINDS[kind], f"text of {kind}")
+    refuse_unread(data, name)
     text, encoding = await asyncio.to_thread(decode, data, name)
-    return _Text(text, media_type or "text/plain", encoding)
+    return await _cells(name, text) or _Text(text, media_type or "text/plain", encoding)
+
+
+async def _cells(name: str, text: str) -> _Text | None:
+    """The cells of a notebook; None for any other text."""
+    if not is_notebook_name(name):
+        return None
+    cells = await asyncio.to_thread(notebook_text, text)
+    return None if cells is None else _Text(cells, MEDIA_TYPE, "cells of a notebook")
 
 
 def _text(name: str, data: bytes, read: _Text, limits: ContextSettings) -> File:
@@ -248,7 +260,8 @@ async def _page(url: str, name: str, limits: ContextSettings, reader: ReadPage |
         if not page.whole:
             raise FileProblem(f"{url} is larger than {limits.file_mb:g} MB ([context] file_mb)")
         shown = name or str(page.url)
-        if document_kind(page.body) or image_info(page.body) or not is_text_kind(page.kind):
+        other = document_kind(page.body) or image_info(page.body) or is_notebook_name(page.url.path)
+        if other or not is_text_kind(page.kind):
             return await _file(shown, page.body, page.kind, limits)
         text = (await page_text(page)).rstrip("\n")
     except ToolError as exc:

@@ -64,7 +64,8 @@ class Result(Decision):
         if values.get("confidence") is not None and "calibration" not in detail:
             detail |= {"raw_confidence": values["support"], "raw_rule": values["support_rule"]}
             values |= {"confidence": None, "confidence_rule": None, "detail": detail}
-        values["answer"] = values.get("answer") or ""
+        for name in ("answer", "stop_reason"):  # null in public documents
+            values[name] = "" if values.get(name) is None else values[name]
         values["dissent"] = tuple(build(Dissent, one, what) for one in values.get("dissent", ()))
         for name in ("seats", "dropped"):
             values[name] = tuple(values.get(name, ()))

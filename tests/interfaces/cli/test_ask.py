@@ -228,7 +228,8 @@ def test_the_largest_amounts_are_accepted(lab: ScriptedHost, monkeypatch: pytest
 def test_an_unknown_price_may_be_allowed(lab: ScriptedHost) -> None:
     done = pnyx("ask", "Why?", "-m", "lab:odd*3", "--budget", "1", "--allow-unknown-price")
     assert done.code == 0
-    assert "cost unknown" in done.err
+    said = "expected cost unknown: no price for lab:odd; set input_price and output_price in "
+    assert f'{said}[models."lab:odd"]; it pauses before it costs $1.00' in done.err.splitlines()
 
 
 def test_options_reach_the_run(lab: ScriptedHost) -> None:
@@ -297,9 +298,12 @@ def test_the_bounds_of_a_dry_run_hold_for_the_run(lab: ScriptedHost) -> None:
 
 def test_a_dry_run_of_unknown_price_says_unknown(lab: ScriptedHost) -> None:
     args = ["ask", "--dry-run", "Why?", "-m", "lab:odd*3"]
-    assert "cost    unknown" in pnyx(*args).out
+    why = 'no price for lab:odd; set input_price and output_price in [models."lab:odd"]'
+    assert f"cost    unknown: {why}" in pnyx(*args).out
     unknown = pnyx(*args, "--json").json
     assert (unknown["at_most"]["cost_usd"], unknown["expected_usd"]) == (None, None)
+    assert unknown["cost_note"] == why
+    assert pnyx("ask", "--dry-run", "Why?", "--json").json["cost_note"] is None
 
 
 def test_the_key_is_in_nothing_that_is_printed_or_stored(lab: ScriptedHost, home: Path) -> None:

@@ -324,7 +324,9 @@ def test_calls_in_flight_when_the_disk_is_full_are_received_and_the_file_is_name
     voters: ScriptedHost,
 ) -> None:
     done = pnyx("batch", slow_and_quick(voters), "--out", "/dev/full", *SINGLE)
-    assert (done.code, done.err) == (1, "pnyx: cannot write /dev/full: No space left on device\n")
+    message = "the answers are stored: repeat the command to write all of them"
+    assert done.code == 1
+    assert done.err == f"pnyx: cannot write /dev/full: No space left on device; {message}\n"
     assert [request.completed for request in voters.log] == [True] * 3
 
 

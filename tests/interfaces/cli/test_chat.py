@@ -14,9 +14,8 @@ from unittest import mock
 
 import pytest
 
-from pnyx.interfaces.cli import main
 from tests.interfaces.cli.test_signals import run_of, wait_for_calls
-from tests.interfaces.shell import Done, pnyx, spawn
+from tests.interfaces.shell import Done, exit_code, pnyx, spawn
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
@@ -33,11 +32,7 @@ def talk(lab: ScriptedHost, tmp_path: Path) -> Talk:
         input_file.write_bytes(b"".join((x if isinstance(x, bytes) else x.encode()) + b"\n" for x in lines))
         out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
         with open(input_file) as stdin, mock.patch.multiple(sys, stdin=stdin, stdout=out, stderr=err):
-            try:
-                main(["chat", *args])
-            except SystemExit as exc:
-                code = exc.code
-        assert isinstance(code, int)
+            code = exit_code(["chat", *args])
         return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     return talk

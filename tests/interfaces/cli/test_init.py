@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,6 +121,7 @@ def test_a_person_answers_three_questions_and_confirms(
         terminal.wait_for("1. Where do your models run?")
         terminal.type(f"{host.openai}\n")
         terminal.wait_for("2. What matters?")
+        assert f"{host.openai} responds" in terminal.text
         terminal.type("fast\n")
         terminal.wait_for("3. What may a question cost at most")
         terminal.type("$0.5\n")
@@ -130,3 +132,16 @@ def test_a_person_answers_three_questions_and_confirms(
         terminal.type("\n")
         assert terminal.end() == 0
     assert 'protocol = "voting"' in Path("new.toml").read_text()
+
+
+def test_a_host_that_a_person_names_is_tested_before_the_next_question(
+    host: ScriptedHost,
+) -> None:
+    with socket.socket() as closed, screen("init", "--file", "new.toml") as terminal:
+        closed.bind(("127.0.0.1", 0))  # and does not listen
+        terminal.wait_for("1. Where do your models run?")
+        terminal.type(f"http://127.0.0.1:{closed.getsockname()[1]}/v1\n")
+        assert terminal.end() == 1
+    assert b"FAIL" in terminal.seen
+    assert b"What matters?" not in terminal.seen
+    assert not Path("new.toml").exists()

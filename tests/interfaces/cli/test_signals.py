@@ -14,6 +14,7 @@ import termios
 import threading
 import time
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -334,3 +335,21 @@ def test_a_batch_that_waits_for_a_pipe_can_be_stopped(lab: ScriptedHost) -> None
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 130
     assert lab.log == []
+
+
+def test_ctrl_c_while_the_modules_are_loaded_ends_without_a_traceback() -> None:
+    # The first module of the command line that is looked for sends the signal.
+    script = """
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path, target=None):
+        if name == "pnyx.interfaces.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+from pnyx.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script, "--version"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    (installed,) = entry_points(group="console_scripts", name="pnyx")
+    assert installed.value == "pnyx.__main__:main"

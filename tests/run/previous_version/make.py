@@ -29,6 +29,7 @@ from typing import Any
 import pnyx
 from tests.run.previous_version.panel import CONFIG, QUESTIONS, panel, reply
 from tests.support.scripted import Request, ScriptedHost
+from tests.support.stored import results
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
@@ -175,11 +176,7 @@ class Home:
     def rows(self) -> dict[str, tuple[str, dict[str, Any] | None]]:
         """Id and result of each run, by its name; of two with one question, of the first."""
         names = {question: name for name, question in QUESTIONS.items()}
-        with sqlite3.connect(self.database) as connection:
-            query = "SELECT question, id, result FROM runs ORDER BY created_at DESC"
-            rows = connection.execute(query).fetchall()
-        connection.close()
-        return {names[asked]: (id, result and json.loads(result)) for asked, id, result in rows}
+        return {names[question]: (id, result) for question, id, result in results(self.database)}
 
 
 def main() -> None:

@@ -81,6 +81,7 @@ export interface Plan {
   calls: { least: number; most: number } | null;
   at_most: { cost_usd: number | null };
   expected_usd: number | null;
+  cost_note: string | null;
 }
 
 export interface RunRequest {

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..answers.reading.labels import find_label
 from ..answers.replies.extract import final_answer, same
-from ..answers.replies.values import is_missing
+from ..answers.replies.missing import is_missing
 from ..caching.regex import regex
 from .authorship import OwnWords, own_words
 from .directives import Unreadable, strip_punctuation
@@ -104,7 +104,7 @@ def _in_object(document: Mapping[str, Any], question: str | None) -> Position | 
 def _named_answer(written: str, question: str | None) -> str:
     """The answer in the `answer` field, which may start with "Final answer:"; empty if there is none."""
     value = (final_answer(written, question) or "") if _concludes(written) else written
-    return "" if is_missing(value) else value
+    return "" if is_missing(value, question) else value
 
 
 @dataclass(slots=True)

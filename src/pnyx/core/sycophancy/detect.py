@@ -152,12 +152,14 @@ def has_objection(text: str) -> bool:
 def is_only_praise(text: str) -> bool:
     """Whether `text` praises or agrees, and names nothing besides: it answers no question.
 
-    In other languages than English, whether it opens with praise and contains nothing else that is known.
+    In other languages, only those of the table have such words.
     """
+    if other_languages.is_other(plain(text)):
+        return other_languages.is_only_praise(plain(text))
+    if not language_of(plain(text)) and other_languages.is_only_praise(plain(text)):
+        return True
     if find_praise(text) is None:
         return False
-    if other_languages.is_other(plain(text)):
-        return not other_languages.has_objection(plain(text))
     clauses = [
         clause
         for found in _SENTENCE.finditer(plain(text).translate(_LOWER))

@@ -14,13 +14,17 @@ from ..answers.words import table
 from ..caching.regex import regex
 from ..prose.language import language_of
 
-__all__ = ["find_praise", "has_objection", "is_other", "is_refusal"]
+__all__ = ["find_praise", "has_objection", "is_only_praise", "is_other", "is_refusal"]
 
 _OPENING = 200
 _LONG_REFUSAL = 400
 _BRIEF_PRAISE = 200
 """Characters of a reply that may be nothing but praise; a longer one says more."""
 _SENTENCE = regex(r"[^.!?\n]+(?:[.](?=\d)[^.!?\n]*)*[.!?]*")
+_CLAUSES = regex(r"[.!,;:\n。！，；：、،।—–]+")
+_WORD = regex(r"[^\W\d_]+")
+_FEW_WORDS, _FEW_LETTERS = 1, 1
+"""What a clause that begins with praise may have besides."""
 _BREAKS = regex(r"[,;:]\s*")
 _GAP = r"[^.!?\n]{0,60}?"
 _SUBSTANCE = regex(r"\d")
@@ -71,6 +75,35 @@ def has_objection(plain_text: str) -> bool:
     if code not in table("replies") or len(plain_text) > _BRIEF_PRAISE or _SUBSTANCE.search(plain_text):
         return True
     return "?" in plain_text or bool(_contrast(code).search(plain_text))
+
+
+def is_only_praise(plain_text: str) -> bool:
+    """Whether every clause of `plain_text` praises, agrees or thanks, and names nothing besides.
+
+    A clause is one if it has only words of praise, or begins with praise and has few others. Where the
+    language has no such words, nothing is only praise.
+    """
+    if len(plain_text) > _BRIEF_PRAISE or _SUBSTANCE.search(plain_text):
+        return False
+    if any(mark in plain_text for mark in "?？؟"):
+        return False
+    code = language_of(plain_text)
+    codes = [code] if code else list(table("replies"))
+    clauses = [clause for clause in _CLAUSES.split(plain_text) if any(map(str.isalpha, clause))]
+    return any(
+        _anywhere(code).search(plain_text) and all(_only_praises(clause, code) for clause in clauses)
+        for code in codes
+        if code in table("replies")
+    )
+
+
+def _only_praises(clause: str, code: str) -> bool:
+    begins = _praise(code).match(clause)
+    rest = _merits(code).sub(" ", clause[begins.end() :] if begins else clause)
+    left = sum(map(str.isalpha, rest)) if code in _UNSPACED else len(_WORD.findall(rest))
+    if begins is None or _contrast(code).search(rest) or any(map(str.isupper, rest)):
+        return not left  # a word with a capital may be a name
+    return left <= (_FEW_LETTERS if code in _UNSPACED else _FEW_WORDS)
 
 
 def is_refusal(plain_text: str) -> bool:
@@ -131,6 +164,19 @@ def _praise(code: str) -> re.Pattern[str]:
     phrases = sorted(table("replies")[code]["praise"], key=len, reverse=True)
     words = "|".join(re.escape(phrase.replace(_JOINER, "")) for phrase in phrases)
     return re.compile(rf"\W*(?P<praise>{words})" + ("" if code in _UNSPACED else r"(?!\w)"), re.IGNORECASE)
+
+
+@cache
+def _anywhere(code: str) -> re.Pattern[str]:
+    """Praise or agreement at any place."""
+    words = table("replies")[code]
+    return _either([*words["praise"], *words["assent"]], code)
+
+
+@cache
+def _merits(code: str) -> re.Pattern[str]:
+    words = table("replies")[code]
+    return _either([*words["merits"], *words["praise"]], code)
 
 
 def _either(phrases: list[str], code: str) -> re.Pattern[str]:

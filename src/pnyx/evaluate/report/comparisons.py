@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from typing import Any
 
 from ..analysis.arms import MAJORITY, ORACLE, SINGLE, Column, is_panel, total_cost
 from ..analysis.log import Row
-from ..analysis.statistics import Interval, holm, mcnemar, minimum_detectable, paired_bootstrap
+from ..analysis.statistics import holm, mcnemar, minimum_detectable, paired_difference
 
-__all__ = ["compare", "difference", "pairs"]
+__all__ = ["compare", "pairs"]
 
 
 def pairs(columns: Sequence[Column], baselines: Collection[str] = ()) -> list[dict[str, Any]]:
@@ -57,7 +56,7 @@ def compare(arm: Column, to: Column, oracle: Column | None = None) -> dict[str, 
         "arm": arm.name,
         "to": to.name,
         "n": n,
-        "difference": asdict(difference(rescues, regressions, n)),
+        "difference": asdict(paired_difference(rescues, regressions, n)),
         "p": mcnemar(rescues, regressions),
         "p_holm": None,
         "rescues": rescues,
@@ -68,12 +67,6 @@ def compare(arm: Column, to: Column, oracle: Column | None = None) -> dict[str, 
         "cost_ratio": _ratio(total_cost(ours), total_cost(theirs)),
         "token_ratio": _ratio(_tokens(ours), _tokens(theirs)),
     }
-
-
-@lru_cache(maxsize=1 << 12)
-def difference(rescues: int, regressions: int, n: int) -> Interval:
-    """The difference of two accuracies on `n` questions. Cached: it only depends on these counts."""
-    return paired_bootstrap([1.0] * rescues + [-1.0] * regressions + [0.0] * (n - rescues - regressions))
 
 
 def _ratio(ours: float | None, theirs: float | None) -> float | None:

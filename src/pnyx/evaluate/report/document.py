@@ -11,8 +11,8 @@ from ..analysis.answer_groups import answer_groups
 from ..analysis.arms import FOLDS, ORACLE, Column, arms, total_cost
 from ..analysis.confidence import confidence
 from ..analysis.log import Log, Row
-from ..analysis.statistics import mcnemar, percentile, wilson
-from .comparisons import difference, pairs
+from ..analysis.statistics import mcnemar, paired_difference, percentile, wilson
+from .comparisons import pairs
 from .verdict import verdict
 
 __all__ = ["document"]
@@ -143,7 +143,7 @@ def _talk(rows: Sequence[Row]) -> dict[str, Any] | None:
         "right": votes + rescued - lost,
         "rescued": rescued,
         "lost": lost,
-        "difference": asdict(difference(rescued, lost, n)),
+        "difference": asdict(paired_difference(rescued, lost, n)),
         "p": mcnemar(rescued, lost),
     }
 

@@ -105,7 +105,7 @@ def _cost(report: Values) -> Sheet:
 
 
 PAIRS = (
-    "Points with 95 % intervals (paired bootstrap). Rescues: only the arm was right; regressions: only the "
+    "Points with 95 % intervals (Bonett and Price). Rescues: only the arm was right; regressions: only the "
     "other was; safety: their ratio. Gap: the share of the gap to the oracle that is closed. p: McNemar, "
     "exact; Holm: corrected for the number of panel arms. Detectable: the smallest difference found four "
     "times in five. Cost: ratio to the other's (t: in tokens)."
@@ -154,7 +154,7 @@ def _talk(report: Values) -> Sheet:
         "Did talking help?",
         "The vote before the seats read each other, and the decision after it, on the n questions that have "
         "both. Rescued: the vote was wrong and the decision right; lost: the reverse. Points with 95 % "
-        "intervals (paired bootstrap). p: McNemar, exact.",
+        "intervals (Bonett and Price). p: McNemar, exact.",
         ("arm", "n", "vote", "after", "rescued", "lost", "points", "p"),
         tuple(
             (

@@ -183,8 +183,9 @@ class Planned(BaseModel):
     """An estimate of a run in which no seat fails and no call is retried. Unknown is null.
 
     calls: least and most. at_most: input_tokens, output_tokens, cost_usd. expected_usd: the cost of a usual
-    run. seats: with the prices of their models, USD per million tokens. files: name, media_type, size in
-    bytes, sha256, tokens (at most) and note of each.
+    run. cost_note: why that is unknown, and what to set; null if it is known. seats: with the prices of their
+    models, USD per million tokens. files: name, media_type, size in bytes, sha256, tokens (at most) and note
+    of each.
     """
 
     dry_run: Literal[True]
@@ -197,6 +198,7 @@ class Planned(BaseModel):
     calls: dict[str, int] | None
     at_most: dict[str, float | None]
     expected_usd: float | None
+    cost_note: str | None
     budget_usd: float | None
     deadline_s: float
 

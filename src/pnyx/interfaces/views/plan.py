@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...config.layers import dotted
 from ...core.models import NUSD, Seat, money
 from ...core.text import estimate_tokens
 from ...protocols.call_bounds import call_bounds
@@ -12,7 +13,7 @@ from ...run.calls.context_window import image_tokens
 from ...run.spec import Spec
 from ...run.spending.expectation import expect
 
-__all__ = ["Plan", "as_json", "plan", "price_words"]
+__all__ = ["Plan", "as_json", "plan", "price_words", "why_unknown"]
 
 TEMPLATE_TOKENS = 1000
 """More tokens than any of our prompts has without its material."""
@@ -54,6 +55,19 @@ def price_words(bounds: Plan) -> str:
     parts = [] if bounds.expected_usd is None else [f"about {money(bounds.expected_usd)}"]
     parts += [] if bounds.cost_usd is None else [f"at most {money(bounds.cost_usd)}"]
     return ", ".join(parts) or "an unknown amount"
+
+
+def why_unknown(spec: Spec, bounds: Plan) -> str | None:
+    """Why the expected cost is unknown, and which settings would say it; None if it is known."""
+    if bounds.expected_usd is not None or bounds.cost_usd == 0:
+        return None
+    models = dict.fromkeys(seat.model for seat in spec.callable_seats if seat.price is None)
+    if models:
+        tables = ", ".join(f"[{dotted(['models', model])}]" for model in models)
+        return f"no price for {', '.join(models)}; set input_price and output_price in {tables}"
+    if spec.searches and spec.search_price is None:
+        return "no price for a search by a model's host; set search_price in [tools.web_search]"
+    return f"{spec.protocol} does not state its usual calls"
 
 
 def _bounds(spec: Spec) -> Plan:
@@ -121,6 +135,7 @@ def as_json(spec: Spec, bounds: Plan) -> dict[str, Any]:
             "cost_usd": bounds.cost_usd,
         },
         "expected_usd": bounds.expected_usd,
+        "cost_note": why_unknown(spec, bounds),
         "budget_usd": spec.budget_usd,
         "deadline_s": spec.deadline_s,
     }

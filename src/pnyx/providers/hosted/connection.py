@@ -40,6 +40,7 @@ SEARCH_BYTES = 400_000
 PART_BYTES = 4_000
 CONNECTIONS = 1_000
 CONNECT_S = 10.0
+"""How long a connection may take, with its TLS handshake."""
 IDLE_S = 60.0
 READ_S = 600.0
 """Silence that ends a call without a deadline."""

@@ -73,7 +73,9 @@ class HostedProvider:
         except ProviderError as exc:
             message = one_line(f"{self._host}: {exc}", self._secrets)
             # The original may quote the request with its key, so it is not chained.
-            raise ProviderError(exc.kind, message, retry_after=exc.retry_after, billed=exc.billed) from None
+            raise ProviderError(
+                exc.kind, message, retry_after=exc.retry_after, billed=exc.billed, retries=exc.retries
+            ) from None
 
     async def searches(self, model: str) -> bool:
         return self._dialect.searches != "none" and (await self._requests()).can_search(model)

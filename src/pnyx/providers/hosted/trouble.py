@@ -25,7 +25,9 @@ def trouble(exc: Exception) -> ProviderError:
     It is "unreachable", and tried again, if it may pass; "refused" if it lasts until a setting changes.
     """
     kind, message = _explain(exc)
-    return ProviderError(kind, f"cannot connect: {message}")
+    # Each attempt lasts as long as a connection may take, and includes several packets.
+    retries = 1 if isinstance(exc, aiohttp.ConnectionTimeoutError) else None
+    return ProviderError(kind, f"cannot connect: {message}", retries=retries)
 
 
 def _explain(exc: Exception) -> tuple[str, str]:

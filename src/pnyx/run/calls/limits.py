@@ -29,6 +29,8 @@ def delay(tries: int, error: ProviderError) -> float | None:
     The wait that the host requests, up to a minute; else exponential back-off with jitter above a floor, so
     that seats that failed together do not try again together.
     """
+    if error.retries is not None and tries > error.retries:
+        return None
     if error.kind == "malformed" and tries > 1:
         return None  # a host that is malformed twice stays so, and each attempt costs money
     if error.retry_after is not None:

@@ -181,7 +181,12 @@ def is_formula(text: str) -> bool:
 def fold_words(text: str) -> str:
     """`text` without case, articles and punctuation that only separates words."""
     text = _FORMULA_MARKS.sub("", text) if _FORMULA.fullmatch(text) else _ARTICLE.sub("", text)
-    words = _INITIALS.sub(lambda m: re.sub(r"[.\s]", "", m[0]), text.casefold())
+    words = _INITIALS.sub(_joined_initials, text.casefold())
     for pattern, new in _REWRITES:
         words = pattern.sub(new, words)
     return words.strip() or text
+
+
+def _joined_initials(initials: re.Match[str]) -> str:
+    joined = re.sub(r"[.\s]", "", initials[0])
+    return joined if joined != "pi" else "p i"  # `P. I. Tchaikovsky` is not π

@@ -263,10 +263,11 @@ _HOW_MANY = (
 )
 _IN = (
     regex(rf"\b(?i:in|to|into)\s+(?!second\b){_WORDS}"),
-    regex(rf"\b(?:in|In|en|En|em|Em|à|в|у|i|w)\s+{_FOREIGN}"),
+    regex(rf"\b(?:in|In|en|En|em|Em|à|в|у|i|w)\s+(?!(?:second[eo]?|segundo)\b){_FOREIGN}"),
     regex(r"\b(?P<words>[^\W\d_]{1,20}) (?:cinsinden|में)"),
 )
-"""How many of a unit are asked for, and in which unit, in English, in other languages, and without spaces."""
+"""How many of a unit are asked for, and in which unit, in English, in other languages, and without spaces.
+Who came in second place does not ask for seconds."""
 _SYMBOLS = frozenset("mghsL")
 """The units of one letter that questions use. In others, `a` is an article and not the ampere."""
 

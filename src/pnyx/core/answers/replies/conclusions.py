@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from ...caching.regex import regex
 from ..reading.envelopes import asserted, boxed_value, bracketed
-from ..reading.labels import SIGNS, find_label, labels_in
+from ..reading.labels import SIGNS, Label, find_label, labels_in
+from .missing import is_vague
 from .values import MAX_CHARS, is_credible, is_definite, value_of
 
 __all__ = ["closing_value", "correction", "stated_value", "statement", "tail"]
@@ -87,11 +88,10 @@ def closing_value(
     value = value_of(line, ()) if only_line or not _BULLET.match(line) else ""
     if len(value) <= _STATEMENT and is_plausible(value):
         return value
-    return (
-        value
-        if alone and find_label(line) is None and _ALONE.fullmatch(value) and is_credible(value, languages)
-        else ""
-    )
+    if not alone or find_label(line) or not _ALONE.fullmatch(value) or not is_credible(value, languages):
+        return ""
+    said = any(_describes(line, label, value_of(label.rest, label.languages)) for label in labels_in(line))
+    return "" if said else value
 
 
 _LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']+'|\"[^\"]+\")`?")
@@ -114,9 +114,17 @@ def _labelled(sentence: str, is_plausible: Callable[[str], bool]) -> str:
         value = value_of(label.rest, label.languages)
         if not any(c.isalnum() for c in value):
             continue
+        if _describes(sentence, label, value) and not is_plausible(value):
+            continue
         if (is_plausible(value) or is_credible(value, label.languages)) and not _says_more(value):
             return value
     return ""
+
+
+def _describes(sentence: str, label: Label, value: str) -> bool:
+    """Whether a sentence only says what the answer is like: "Die Antwort ist klar"."""
+    before = sentence[: len(sentence) - len(label.rest)] if sentence.endswith(label.rest) else ""
+    return is_vague(value, label.languages) and not before.rstrip(" *_").endswith(_MARKS)
 
 
 def _says_more(value: str) -> bool:
@@ -204,10 +212,17 @@ def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
             continue
         if not match["turn"] and _SUPPOSED.match(match["before"]):
             continue
-        value = value_of(match["value"])
-        if is_plausible(value) or (form in _NAMING and is_credible(value)):
+        before, _, behind = match["value"].partition(": ")
+        value = value_of(behind if is_vague(before, ("en",)) else match["value"])
+        said = sentence[: match.start("value")].rstrip(" *_").endswith(_MARKS)
+        names = form in _NAMING and (said or not is_vague(value, ("en",)))
+        if is_plausible(value) or (names and is_credible(value)):
             return value
     return ""
+
+
+_MARKS = (":", "=", "→", "->")
+"""What separates a label from its value, where a verb would state something of the answer."""
 
 
 def correction(author_lines: Sequence[str], is_plausible: Callable[[str], bool]) -> str:

@@ -22,7 +22,8 @@ from ..same.equivalence import normalise, read, same
 from ..words import table
 from .asked import answer_to, block_answer
 from .conclusions import closing_value, correction, stated_value, statement, tail
-from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, is_missing, value_of
+from .missing import is_missing, is_offered, is_vague
+from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, value_of
 
 __all__ = ["final_answer", "final_line", "normalise", "same"]
 
@@ -53,7 +54,7 @@ def _final_answer(text: str, question: str | None, choices: tuple[str, ...]) -> 
         return calls
 
     def is_plausible(value: str) -> bool:
-        return is_definite(value) or _letter(value, choices) is not None
+        return is_definite(value) or _letter(value, choices) is not None or is_offered(value, question)
 
     whole = whole_object_answer(text)
     reply = "" if whole is not None else split(_end(text)).answer
@@ -61,18 +62,18 @@ def _final_answer(text: str, question: str | None, choices: tuple[str, ...]) -> 
         value = _short(whole, question, is_plausible)
     else:
         value = _Reading.of(reply, question).answer(is_plausible)
-    return (_letter(value, choices) or _unless_missing(value)) if value else None
+    return (_letter(value, choices) or _unless_missing(value, question)) if value else None
 
 
 def final_line(text: str) -> str | None:
     """The value of the last line of `text` with a label of a final answer, outside quotations, or None."""
     reading = _Reading.of(split(_end(text)).answer, None)
     found = reading.labelled(is_definite, final=True)
-    return _unless_missing(found[1]) if found else None
+    return _unless_missing(found[1], None) if found else None
 
 
-def _unless_missing(value: str) -> str | None:
-    return None if is_missing(value) else value
+def _unless_missing(value: str, question: str | None) -> str | None:
+    return None if is_missing(value, question) else value
 
 
 def _end(text: str) -> str:
@@ -234,6 +235,8 @@ class _Reading:
         value = _written(rest, languages) or self._value_below(below, label.final, languages)
         if is_plausible(value):
             return value
+        if label.verb and is_vague(value, label.languages):
+            return ""
         if value and (is_credible(value, languages) or not label.weak):
             stated = stated_value(value[:MAX_CHARS], is_plausible) if self.english else ""
             return stated or value

@@ -11,7 +11,6 @@ from ...markup.notation import plain, strip_emphasis
 from ..reading.envelopes import boxed_value
 from ..reading.labels import SIGNS, denial_ends, find_label, is_denied, option_letter, without_ending
 from ..same.equivalence import read
-from ..words import table
 
 __all__ = [
     "MAX_CHARS",
@@ -20,7 +19,6 @@ __all__ = [
     "emphasised",
     "is_credible",
     "is_definite",
-    "is_missing",
     "value_of",
 ]
 
@@ -112,33 +110,12 @@ _CONNECTIVE = regex(
 """Words that only begin a sentence."""
 
 
-def is_missing(value: str) -> bool:
-    """Whether `value` says that there is no answer: `N/A`, `TBD`, `I don't know`, 不知道."""
-    low = value.strip(" .!。").lower()
-    return bool(_MISSING.fullmatch(value)) or any(
-        low in words["unknown"] for words in table("answers").values()
-    )
-
-
 _PLACEHOLDER = regex(
     r"[<\[{(]\s*(?:(?:the|your|insert|final|short|an?)\s+)*"
     r"(?:value|answer|result|letter|number|option)\b.*[>\]})]"
     r"|value|answer|[.…?!*_ -]*",
     re.IGNORECASE,
 )
-_MISSING = regex(
-    r"(?:n\s?/\s?a|n\.\s?a\.?|not (?:applicable|available)|unsure|tb[ad]"
-    r"|to be (?:determined|decided|announced)"
-    r"|(?:there (?:is|exists) )?no (?:(?:one|single|simple|definite|final) )?(?:short )?answer"
-    r"(?: (?:exists|here|(?:to|for) .*))?|(?:i(?: am|['\u2019]m) )?not sure"
-    r"|i (?:really |honestly )?(?:do not|don['\u2019]t) know(?: the answer)?"
-    r"|i(?: am|['\u2019]m)? (?:cannot|can(?:['\u2019]t| not)|unable to)"
-    r" (?:answer|say|tell|help|give|provide)\b.*)"
-    r"(?:\s*[(;:.!].*|,\s.*|\s+-+\s.*)?",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Without `none`, which is a count, and without `unknown` and `cannot be determined`, which may be the
-answer."""
 _WRAPPINGS = tuple(
     regex(form)
     for form in (
@@ -293,7 +270,7 @@ _SENTENCE = regex(
     r"|\S+(?:\s+\S+){2}",
     re.IGNORECASE,
 )
-_REMARK = regex(r"(?:it|this|that|these|those|there|note|i|we|they|he|she)\b", re.IGNORECASE)
+_REMARK = regex(r"(?:it|this|that|these|those|there|note|i(?!\.)|we|they|he|she)\b", re.IGNORECASE)
 _CONJUNCTION = regex(r"(?:and|or|to)\b|&", re.IGNORECASE)
 _ITEM_END = regex(r"[,;]|\.(?!\d)|\s\(|\s(?:and|or)\s")
 _ROMAN = regex(r"[IVX]+")

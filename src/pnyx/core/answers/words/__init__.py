@@ -34,12 +34,16 @@ Those of replies:
   the first is empty where the language puts both behind it. `deny`: words that deny a value or name several.
   `ends`: what may follow a value in its sentence. `unknown`: sentences that give no answer. `option`: words
   before the letter of an option.
+- `no_answers.json`: words in the place of an answer that give none. `unknown`: nothing is known. `vague`:
+  what the answer is like, or where it stands. `none`: there is nothing. `words`: of questions that ask for a
+  word. `open`: how questions begin that ask for an explanation or a text.
 - `languages.json`: `scripts`: blocks of letters with their script, or with their language if only one is
   written in it. `words`: the commonest words of languages that share a script.
 - `verdicts.json`: the words of votes and verdicts: language -> word of a prompt -> its translations.
 - `replies.json`: `declines`: parts of sentences that refuse, with an ellipsis for words between. `padding`:
   parts of the sentences around them. `praise`: what an opening that praises or agrees begins with.
-  `contrast`: words of objections.
+  `contrast`: words of objections. `assent`: praise and agreement at any place. `merits`: all other
+  words of replies that only praise.
 """
 
 from __future__ import annotations

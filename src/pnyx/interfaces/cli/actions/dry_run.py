@@ -9,7 +9,7 @@ from ....core.models import Seat, money
 from ....run.spec import Spec
 from ...render.terminal import columns, flat
 from ...views.files import file_words
-from ...views.plan import Plan, as_json, plan, price_words
+from ...views.plan import Plan, as_json, plan, price_words, why_unknown
 from ..records import missing_database, with_records
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
@@ -65,6 +65,8 @@ def _bounds(spec: Spec, bounds: Plan) -> Iterator[tuple[str, str]]:
 
 def _cost(spec: Spec, bounds: Plan) -> str:
     if bounds.cost_usd is None:
-        return "unknown: a price, the number of calls, or the context window of a model with tools is unknown"
+        if bounds.expected_usd is None and (why := why_unknown(spec, bounds)):
+            return f"unknown: {why}"
+        return "unknown: the number of calls, or the context window of a model with tools, is unknown"
     cap = "" if spec.budget_usd is None else f"; the run pauses before it costs {money(spec.budget_usd)}"
     return f"{price_words(bounds)}{cap}"

@@ -63,17 +63,19 @@ def init(
         output, base, tables, person
     )
     hosts = dict.fromkeys(names)
-    style = style or (_ask_style(output) if person else "balanced")
-    if budget is None:
-        budget = _ask_budget() if person else BUDGET
     settings = _settings({"providers": tables})
     for name in hosts:
         _need_key(name, settings, output, person)
+        if test and person:  # before the next question
+            _test(output, settings, [name], ())
+    style = style or (_ask_style(output) if person else "balanced")
+    if budget is None:
+        budget = _ask_budget() if person else BUDGET
     first = _propose(settings, list(hosts), models, style, tables, budget)
     settings = _settings(first.document)
     _print_panel(output, settings, first)
-    if test and not _test(output, settings, list(hosts)):
-        raise PnyxError("nothing was written: correct what fails above, or skip the test with --no-test")
+    if test:
+        _test(output, settings, list(hosts), parse_seats(settings.panel.seats), again=person)
     if person and not click.confirm(f"Write {path}?", default=True, err=True):
         raise click.Abort
     _write(path, first.text())
@@ -230,15 +232,22 @@ def _print_panel(output: Output, settings: Settings, first: FirstSettings) -> No
         output.note(f"  a run pauses before it costs {money(first.budget_usd)}")
 
 
-def _test(output: Output, settings: Settings, hosts: Sequence[str]) -> bool:
-    """Ask every host for its models, print what was found, and return whether all work."""
-    refs, fine = parse_seats(settings.panel.seats), True
+def _test(
+    output: Output, settings: Settings, hosts: Sequence[str], refs: tuple[str, ...], again: bool = False
+) -> None:
+    """Ask every host for its models, and print what was found. Raises `PnyxError` if one does not work.
+
+    refs: models that it should list. again: the person has read that the host works, so only trouble is new.
+    """
+    fine = True
     for name in hosts:
         if settings.provider(name).kind != "embedded":
             finding = asyncio.run(check_host(name, settings, refs))
-            output.err.lines(finding_lines(finding, output.err))
+            if not (again and finding.ok and not finding.fix):
+                output.err.lines(finding_lines(finding, output.err))
             fine &= finding.ok is not False
-    return fine
+    if not fine:
+        raise PnyxError("nothing was written: correct what fails above, or skip the test with --no-test")
 
 
 def _write(path: Path, text: str) -> None:

@@ -25,7 +25,7 @@ from ...render.terminal import ClosedPipe
 from ...service import RunService
 from ...stop_signals import stop_signals
 from ...views.outcome import headline, stop_message
-from ...views.plan import plan, price_words
+from ...views.plan import plan, price_words, why_unknown
 from ..records import note_new_database
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
@@ -136,6 +136,8 @@ async def _note_price(service: RunService, handle: RunHandle, output: Output) ->
     cap = "" if spec.budget_usd is None else f"; it pauses before it costs {money(spec.budget_usd)}"
     if bounds.cost_usd is not None or bounds.expected_usd is not None:
         output.note(f"expected cost: {price_words(bounds)}{cap}", "dim")
+    elif why := why_unknown(spec, bounds):
+        output.note(f"expected cost unknown: {why}{cap}", "dim")
 
 
 async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:

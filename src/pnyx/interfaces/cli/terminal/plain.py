@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ....core.events import Event
+from ....core.events import Budget, Event
 from ...render.terminal import clip, excerpt, flat, safe, wrap
 from ...views.certainty import certainty
 from ...views.outcome import usage_line
@@ -47,7 +47,9 @@ class Progress:
         if not shown and not self._started and self.view.run_id:
             self._started = True
             self.say(*self.heading())
-        if entry is not None and not shown and not self._is_repeated(entry):
+        # The message at the end of the run says why a budget was too small, and what to type.
+        ends = isinstance(event, Budget) and event.kind == "exhausted"
+        if entry is not None and not shown and not ends and not self._is_repeated(entry):
             self.say(*entry_lines(self.output.err, entry, whole=self.output.verbose))
         for note in getattr(event, "notes", ()):
             self.note(flat(note))
