@@ -234,7 +234,12 @@ async def test_a_server_that_stops_does_not_wait_for_a_follower_that_reads_nothi
     monkeypatch.setattr(connections, "STALL_AT_END_S", 0.02)
     monkeypatch.setattr(streaming, "SEND_S", 3600.0)
     paused, pause = list[Connection](), Connection.pause_writing
-    monkeypatch.setattr(Connection, "pause_writing", lambda one: (pause(one), paused.append(one)))
+
+    def pause_writing(one: Connection) -> None:
+        pause(one)
+        paused.append(one)
+
+    monkeypatch.setattr(Connection, "pause_writing", pause_writing)
     async with server.client() as client:
         body = {"question": "Why?", "protocol": "single", "wait": True}
         run = (await client.post("/v1/runs", json=body)).json()["run_id"]

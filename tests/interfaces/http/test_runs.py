@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sse_starlette.sse import SendTimeoutError
 
+from pnyx.interfaces.http.state import Turns
 from pnyx.interfaces.http.streaming import run_events
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
@@ -257,7 +258,7 @@ async def test_a_client_that_stops_reading_counts_as_disconnected(
             await asyncio.sleep(3600)
 
         with pytest.raises(SendTimeoutError):
-            await run_events(server.service, run, cancel=True)(
+            await run_events(server.service, run, Turns(), cancel=True)(
                 {"type": "http", "method": "GET"}, silent, stuck
             )
 

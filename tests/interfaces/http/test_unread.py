@@ -135,7 +135,7 @@ async def test_followers_of_a_key_read_pages_one_after_another(
 
 
 async def test_of_many_followers_one_encodes_an_event_in_a_turn_of_the_loop() -> None:
-    turns, encodings, most, loop_turns = Turns(asyncio.Lock(), asyncio.Lock()), 0, 0, 0
+    turns, encodings, most, loop_turns = Turns(), 0, 0, 0
 
     async def watched() -> AsyncGenerator[Event, None]:
         for _ in range(MANY):

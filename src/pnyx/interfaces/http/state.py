@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 from starlette.requests import Request
@@ -58,8 +58,8 @@ class Turns:
     read: a page of stored events. encode: an event, so that many followers hold up others no longer than one.
     """
 
-    read: asyncio.Lock
-    encode: asyncio.Lock
+    read: asyncio.Lock = field(default_factory=asyncio.Lock)
+    encode: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 def turns_of(request: Request) -> Turns:
