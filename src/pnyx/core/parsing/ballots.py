@@ -16,6 +16,7 @@ from .authorship import OwnWords, own_words
 from .directives import Directive, DirectiveWords, Labels, Unreadable, strip_punctuation
 from .form import Form
 from .json_objects import field, object_schema
+from .places import placed
 
 __all__ = ["Ballot", "ballot_form", "ballot_schema", "read_ballot"]
 
@@ -195,7 +196,8 @@ def _finalizing(found: Directive, value: str, names: Labels, author: str) -> Ite
     if author and _MINE.match(value):
         yield _Vote("finalize", author, firm=found.firm)
     elif match and (found.plain or found.has_lead or not strip_punctuation(match.rest)):
-        yield _Vote("finalize", match.label, strip_punctuation(match.rest), match.problem, found.firm)
+        text = strip_punctuation(_RANKS.sub("", match.rest))
+        yield _Vote("finalize", match.label, text, match.problem, found.firm)
     elif match is None and found.plain and not _PLACEHOLDER.match(value):
         yield _Vote("finalize", firm=found.firm)
 
@@ -203,6 +205,10 @@ def _finalizing(found: Directive, value: str, names: Labels, author: str) -> Ite
 def _ranking(reply: OwnWords, names: Labels, author: str) -> tuple[str, ...]:
     """The author's only ranking; if several differ, the only one that is called a ranking; else empty."""
     called = [*_listed(reply, names)]
+    body = "\n".join(reply.lines)
+    for at, order in placed(body, names, author):
+        line = body[body.rfind("\n", 0, at) + 1 :].split("\n", 1)[0]
+        called.append(order[::-1] if _WORST_FIRST.search(line) else order)
     other = list[tuple[str, ...]]()
     for document in reply.objects:
         ranks = field(document, "ranking", "ranked", "rank", "order")
