@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
+import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
+from pathspec import GitIgnoreSpec
 
 from pnyx.config.schema import ContextSettings
 from pnyx.errors import UsageError
-from pnyx.files.folder import list_folder
+from pnyx.files.folder import _walk, list_folder
 from pnyx.files.secret_files import looks_secret
 
 LIMITS = ContextSettings()
@@ -120,6 +125,44 @@ def test_binary_empty_large_and_secret_files_are_left_out_and_named(tree: Path) 
     for part in ("binary: tool", "empty: empty.txt", "larger than 0.02 MB ([context] file_mb): huge.txt"):
         assert part in notes
     assert "look like secrets (name one with --file to give it): deploy.pem, notes.txt" in notes
+
+
+def test_a_folder_that_may_not_be_entered_is_left_out_and_named(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tree / "closed"
+    fill(closed, a_md="a")
+    fill(tree / "open", b_md="b")
+
+    def guarded(call: Callable[..., Any]) -> Callable[..., Any]:
+        def guard(path: Any, *args: Any, **options: Any) -> Any:
+            # Administrators, as whom the tests may run, may enter every folder.
+            if not isinstance(path, int) and Path(os.fsdecode(path)).is_relative_to(closed):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return call(path, *args, **options)
+
+        return guard
+
+    monkeypatch.setattr(os, "stat", guarded(os.stat))
+    monkeypatch.setattr(os, "scandir", guarded(os.scandir))
+    found = list_folder(tree, ["*.md"], LIMITS)
+    assert f"left out of {tree}, as they cannot be read (Permission denied): {closed}" in found.notes
+    assert str(tree / "open" / "b.md") in [source.path for source in found.sources]
+    with pytest.raises(UsageError, match="closed cannot be read: Permission denied"):
+        list(_walk(closed, (), GitIgnoreSpec, {}))
+
+
+def test_a_gitignore_that_cannot_be_read_is_an_error(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tree, _gitignore="x")
+
+    def refuse(*_: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(
+        UsageError, match="gitignore, which names files to leave out, cannot be read: Permission"
+    ):
+        list_folder(tree, [], LIMITS)
 
 
 def test_too_many_files_are_an_error_that_says_how_to_choose(tree: Path) -> None:

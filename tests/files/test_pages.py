@@ -62,6 +62,8 @@ async def test_a_page_that_is_too_large_is_refused_and_not_cut() -> None:
 async def test_what_is_no_text_document_or_image_is_refused() -> None:
     with pytest.raises(UsageError, match="is not text, and of no kind that can be read"):
         await read("application/octet-stream", b"\x7fELF" + b"\0" * 99)
+    with pytest.raises(UsageError, match="is RTF, which is not read"):
+        await read("text/rtf", rb"{\rtf1 The limit is 3.}")
 
 
 async def test_addresses_of_this_network_are_refused() -> None:

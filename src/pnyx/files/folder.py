@@ -80,15 +80,25 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
 
 
 def _walk(
-    folder: Path, rules: tuple[_Rules, ...], spec: type[GitIgnoreSpec], left_out: dict[str, list[str]]
+    folder: Path,
+    rules: tuple[_Rules, ...],
+    spec: type[GitIgnoreSpec],
+    left_out: dict[str, list[str]],
+    top: bool = True,
 ) -> Iterator[Path]:
-    """Yield the files below `folder` that are neither hidden nor ignored, each folder's own ones first."""
+    """Yield the files below `folder` that are neither hidden nor ignored, each folder's own ones first.
+
+    top: whether it is the folder that was named: one below it that cannot be read is left out.
+    """
     rules = (*rules, *_rules_of(folder, spec))
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError as exc:
-        raise FileProblem(f"{folder} cannot be read: {exc.strerror}") from None
+        if top:
+            raise FileProblem(f"{folder} cannot be read: {exc.strerror}") from None
+        left_out.setdefault(f"as they cannot be read ({exc.strerror})", []).append(str(folder))
+        return
     folders = []
     for entry in entries:
         path, is_folder = folder / entry.name, entry.is_dir(follow_symlinks=False)
@@ -101,21 +111,25 @@ def _walk(
         elif entry.is_file(follow_symlinks=False):
             yield path
     for inner in folders:
-        yield from _walk(inner, rules, spec, left_out)
+        yield from _walk(inner, rules, spec, left_out, top=False)
 
 
 def _outer_rules(folder: Path, spec: type[GitIgnoreSpec]) -> tuple[_Rules, ...]:
     """The rules of the folders above, up to the top of the repository that `folder` is in."""
     above = [folder, *folder.parents]
-    top = next((n for n, one in enumerate(above) if (one / ".git").exists()), 0)
+    # Not Path.exists, which raises in a folder that may not be entered.
+    top = next((n for n, one in enumerate(above) if os.path.exists(one / ".git")), 0)
     return tuple(rules for one in reversed(above[1 : top + 1]) for rules in _rules_of(one, spec))
 
 
 def _rules_of(folder: Path, spec: type[GitIgnoreSpec]) -> tuple[_Rules, ...]:
     file = folder / IGNORE
-    if not file.is_file():
+    if not os.path.isfile(file):  # also where the folder may not be entered
         return ()
-    lines = file.read_text("utf-8", "replace").splitlines()
+    try:
+        lines = file.read_text("utf-8", "replace").splitlines()
+    except OSError as exc:
+        raise FileProblem(f"{file}, which names files to leave out, cannot be read: {exc.strerror}") from None
     return (_Rules(folder.resolve(), spec.from_lines(lines)),)
 
 

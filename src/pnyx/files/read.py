@@ -260,6 +260,7 @@ async def _page(url: str, name: str, limits: ContextSettings, reader: ReadPage |
         if not page.whole:
             raise FileProblem(f"{url} is larger than {limits.file_mb:g} MB ([context] file_mb)")
         shown = name or str(page.url)
+        refuse_unread(page.body, shown)
         other = document_kind(page.body) or image_info(page.body) or is_notebook_name(page.url.path)
         if other or not is_text_kind(page.kind):
             return await _file(shown, page.body, page.kind, limits)

@@ -144,3 +144,10 @@ def test_what_cannot_be_a_key_is_refused(name: str, key: str, problem: str) -> N
     assert done.code == 2
     assert problem in done.err
     assert STORED not in done.err
+
+
+def test_a_key_on_the_command_line_is_not_repeated() -> None:
+    done = pnyx("keys", "set", "OPENAI_API_KEY", STORED)
+    assert done.code == 2
+    assert "type pnyx keys set NAME, and the key is asked for" in done.err
+    assert STORED not in done.err

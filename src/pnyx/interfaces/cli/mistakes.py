@@ -106,6 +106,9 @@ def _message(exc: click.UsageError, command: click.Command | None, path: str, ar
             typed = re.search(r"'(.*?)' is not", exc.message)
             known = map(str, exc.param.type.choices)
             return exc.format_message().removesuffix(".") + (nearest(typed[1], known) if typed else "")
+        case _ if exc.message.startswith("Got unexpected extra argument") and path.endswith("keys set"):
+            # The argument may be the key, which is not repeated.
+            return f"too many arguments: type {path} NAME, and the key is asked for"
         case _ if exc.message.startswith("Got unexpected extra argument"):
             extra = re.search(r"\((.*)\)", exc.message, re.DOTALL)
             quoted = "; quote a text of several words" if _takes_text(command) else ""

@@ -41,7 +41,7 @@ def is_missing(value: str, question: str | None = None) -> bool:
     """
     low = _folded(value)
     short = len(low) <= _MAX_CHARS
-    if _MISSING.fullmatch(value) or any(low in words["unknown"] for words in table("answers").values()):
+    if _MISSING.fullmatch(value) or low in _sentences():
         return not (short and question and _contains(question, low))
     if not short or not question or _is_asked_for(value, question):
         return False
@@ -88,8 +88,13 @@ def _folded(value: str) -> str:
 
 
 @cache
+def _sentences() -> frozenset[str]:
+    return frozenset(_folded(one) for words in table("answers").values() for one in words["unknown"])
+
+
+@cache
 def _all(kind: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for row in table("no_answers").values() for word in row[kind]))
+    return tuple(dict.fromkeys(_folded(word) for row in table("no_answers").values() for word in row[kind]))
 
 
 @cache

@@ -29,6 +29,7 @@ from ..words import months
 from .bare import without_hedge, without_label
 from .lists import same_items
 from .prints import same_constants, same_print
+from .status_codes import asks_for_status, same_status
 
 __all__ = ["Answer", "normalise", "read", "same", "same_answer"]
 
@@ -54,6 +55,8 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         return True
     hints = hints_of(question)
     one, two = without_label(a), without_label(b)
+    if asks_for_status(question) and same_status(one, two):
+        return True
     if hints.counted or hints.true_or_false:
         one, two = in_digits(one, hints), in_digits(two, hints)
     if hints.numbered and any(contradicts(text, hints.numbered) for text in (one, two)):

@@ -21,6 +21,8 @@ Those of values:
   words that say what a question is about. `spellings.json`: how British words start and how American ones do,
   and short forms.
 
+- `status_codes.json`: the phrases of HTTP's status codes, in small letters without marks.
+
 - `copulas.json`: words of sentences that state an answer, besides the verbs of `answers.json`. `more`: verbs
   by language. `unspaced`: between a subject and what it is, in scripts without spaces, and `subjects` that
   stand for what was asked. `last`: verbs at the end. `endings`: of a statement. `pronouns`, `articles`: words
