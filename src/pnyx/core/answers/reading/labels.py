@@ -101,12 +101,18 @@ def labels_in(sentence: str) -> Iterator[Label]:
         if found is None or (at and _joined(low[at - 1]) and not _unspaced(low[at])):
             continue
         end, (final, languages) = found
-        if is_denied(low[:at], languages) or low.count('"', 0, at) % 2:
+        if is_denied(_before_article(low[:at], languages), languages) or low.count('"', 0, at) % 2:
             continue
         if label := _behind(sentence, low, end, final, languages) or _said(
             sentence, low, end, final, languages
         ):
             yield label
+
+
+def _before_article(text: str, languages: tuple[str, ...]) -> str:
+    """`text` without an article at its end: `o` is one in Portuguese, and "or" in Spanish."""
+    before, _, last = text.rstrip().rpartition(" ")
+    return before if any(last in table("answers")[code]["leads"] for code in languages) else text
 
 
 def is_denied(text: str, languages: tuple[str, ...]) -> bool:
