@@ -232,6 +232,7 @@ async def test_a_server_that_stops_does_not_wait_for_a_follower_that_reads_nothi
     server: ServerHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "STALL_AT_END_S", 0.02)
+    monkeypatch.setattr(connections, "STALL_S", 3600.0)
     monkeypatch.setattr(streaming, "SEND_S", 3600.0)
     paused, pause = list[Connection](), Connection.pause_writing
 
