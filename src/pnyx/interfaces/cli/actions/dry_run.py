@@ -65,8 +65,9 @@ def _bounds(spec: Spec, bounds: Plan) -> Iterator[tuple[str, str]]:
 
 def _cost(spec: Spec, bounds: Plan) -> str:
     if bounds.cost_usd is None:
-        if bounds.expected_usd is None and (why := why_unknown(spec, bounds)):
+        if why := why_unknown(spec, bounds):
             return f"unknown: {why}"
-        return "unknown: the number of calls, or the context window of a model with tools, is unknown"
+        what = "number of calls" if bounds.calls is None else "context window of a model with tools"
+        return f"{price_words(bounds)}; the most is unknown, since the {what} is unknown"
     cap = "" if spec.budget_usd is None else f"; the run pauses before it costs {money(spec.budget_usd)}"
     return f"{price_words(bounds)}{cap}"
