@@ -39,7 +39,7 @@ _HOSTS: Mapping[str, str] = {
 def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> None:
     """Change the body of a request for `call` to what `host` reads.
 
-    reasons: whether the model has written thoughts. Only then is one told not to think: others may refuse it.
+    reasons: whether the model has written thoughts. Only then are they switched off: others may refuse that.
     """
     if call.effort is None and call.thinking_tokens is None:
         return
