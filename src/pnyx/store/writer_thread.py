@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class WriterThread:
-    """A thread that runs functions one after another, and still those that wait when the interpreter ends.
+    """A thread that runs functions one after another. When the interpreter ends, it first runs those that wait.
 
     An executor would do the same, with two more futures, their locks, and more turns of the event loop for
     each transaction (design/store.md).
@@ -63,7 +63,7 @@ class WriterThread:
 
 
 class _Job:
-    """Work, and what became of it. waiter: done once the event loop knows that."""
+    """Work and its result or error. waiter: done once the event loop may read them."""
 
     __slots__ = ("error", "is_done", "loop", "result", "waiter", "work")
 
