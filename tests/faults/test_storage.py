@@ -64,7 +64,7 @@ def test_on_a_full_disk_what_is_stored_is_read_saved_elsewhere_and_health_says_w
 ) -> None:
     with small_disk(trial.folder / "disk", 3_000_000) as disk:
         if not disk.mounted:
-            pytest.skip("mounting a tmpfs is not permitted here: only the limit on file sizes is tested, above")
+            pytest.skip("no right to mount a tmpfs: only the limit on file sizes is tested, above")
         trial.url = f"sqlite:///{disk.folder / 'pnyx.db'}"
         monkeypatch.setenv("PNYX_DATABASE", trial.url)
         run = trial.ask().json["run_id"]

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class WriterThread:
-    """A thread that runs functions one after another. When the interpreter ends, it first runs those that wait.
+    """A thread that runs functions one after another. When the interpreter ends, it first runs the rest.
 
     An executor would do the same, with two more futures, their locks, and more turns of the event loop for
     each transaction (design/store.md).
