@@ -22,7 +22,6 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from .postgresql import Work
 from .prepared import driver_of
-from .writer_thread import WriterThread
 
 __all__ = ["BUSY_S", "INCREMENTAL", "SQLite", "prepare_file"]
 
@@ -48,14 +47,20 @@ class SQLite:
         )
         if not read_only:
             event.listen(self._engine, "connect", partial(_configure, alone=alone))
-        self._writer = WriterThread("pnyx-write")
-        self._readers = None if alone else ThreadPoolExecutor(4, "pnyx-read")
+        self._writer = ThreadPoolExecutor(1, "pnyx-write")
+        self._readers = self._writer if alone else ThreadPoolExecutor(4, "pnyx-read")
         # Long reads take all readers for seconds, in which the database works.
-        self._checker = None if alone else ThreadPoolExecutor(1, "pnyx-check")
+        self._checker = self._writer if alone else ThreadPoolExecutor(1, "pnyx-check")
         self._connection: Connection | None = None
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
-        return await self._writer.run(partial(self._write, works))
+        written = asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
+        try:
+            return await asyncio.shield(written)
+        except asyncio.CancelledError:
+            # The thread commits anyway, and other tasks may wait for the result.
+            await asyncio.wait([written])
+            return written.result()
 
     def _write(self, works: Sequence[Work]) -> list[Any]:
         if self._connection is None:
@@ -65,17 +70,12 @@ class SQLite:
             return [work(self._connection) for work in works]
 
     async def read(self, work: Work) -> Any:
-        if self._readers is None:
-            return await self._writer.run(partial(self._read, work))
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     async def check(self) -> None:
         """Read nothing, without waiting for other reads."""
-        if self._checker is None:
-            await self.read(lambda connection: None)
-        else:
-            nothing = partial(self._read, lambda connection: None)
-            await asyncio.get_running_loop().run_in_executor(self._checker, nothing)
+        nothing = partial(self._read, lambda connection: None)
+        await asyncio.get_running_loop().run_in_executor(self._checker, nothing)
 
     def _read(self, work: Work) -> Any:
         with self._engine.connect() as connection, connection.begin():
@@ -99,11 +99,9 @@ class SQLite:
                 self._connection.close()
             self._engine.dispose()
 
-        await self._writer.run(close)
-        self._writer.close()
-        for threads in (self._readers, self._checker):
-            if threads is not None:
-                threads.shutdown()
+        await asyncio.get_running_loop().run_in_executor(self._writer, close)
+        for threads in (self._writer, self._readers, self._checker):
+            threads.shutdown()
 
 
 def prepare_file(path: Path) -> None:
