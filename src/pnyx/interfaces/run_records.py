@@ -265,7 +265,7 @@ class RunRecords:
 
     async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
-        return await self._database.read(partial(cost_sums, since=since, owner=owner))
+        return await self._database.read(partial(cost_sums, since=since, owner=owner), snapshot=True)
 
     async def run_spending(
         self, since: str, owner: str | None = None, most: int | None = None
