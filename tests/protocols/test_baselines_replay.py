@@ -69,7 +69,7 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
     want = await tried(database, whole)
     check_log(await read_log(database))
     await database.close()
-    await check_kills(tmp_path, tried, rule, want, range(len(whole.sent)))
+    await check_kills(tmp_path, tried, whole, want)
 
 
 async def finish(

@@ -117,7 +117,7 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
     want = await attempt(run, database, whole)
     check_log(await read_log(database))
     await database.close()
-    await check_kills(tmp_path, partial(attempt, run), rule, want, range(len(whole.sent)))
+    await check_kills(tmp_path, partial(attempt, run), whole, want)
 
 
 async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:

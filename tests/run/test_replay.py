@@ -121,7 +121,7 @@ async def kill_everywhere(tree: Any, folder: Path) -> None:
     expected = await outcome(tree, database, whole)
     check_log(await read_log(database))
     await database.close()
-    await check_kills(folder, partial(outcome, tree), rule, expected, range(len(whole.sent)))
+    await check_kills(folder, partial(outcome, tree), whole, expected)
 
 
 @examples(25, suppress_health_check=[HealthCheck.too_slow])

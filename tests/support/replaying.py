@@ -10,7 +10,6 @@ import pytest
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
 from pnyx.core.steps import Decision
-from pnyx.providers.base import Call
 from pnyx.store import Database
 from pnyx.store.records import runs as store
 from tests.support.panels import Host, ProcessKilled, open_database
@@ -35,14 +34,17 @@ def check_log(log: list[Event]) -> None:
 async def check_kills(
     folder: Path,
     attempt: Attempt,
-    rule: Callable[[Call], str | Exception],
+    whole: Host,
     want: Decision | str,
-    calls: Iterable[int],
+    calls: Callable[[range], Iterable[int]] = iter,
 ) -> None:
-    """Kill before each of the calls, resume: it ends as `want`, and asks for no recorded reply again."""
-    for k in calls:
+    """Kill before each call and resume: it ends as `want`, and asks for no recorded reply again.
+
+    whole: the host of a run that nobody killed. calls: which of its calls.
+    """
+    for k in calls(range(len(whole.sent))):
         database = await open_database(folder, f"{k}.db")
-        first, second, third = Host(rule, die_before=k), Host(rule), Host(rule)
+        first, second, third = Host(whole.rule, die_before=k), Host(whole.rule), Host(whole.rule)
         with pytest.raises(ProcessKilled):
             await attempt(database, first)
         await database.write(lambda c: None)  # what was queued before the end may still be committed
@@ -53,7 +55,7 @@ async def check_kills(
         check_log(log)
         assert not recorded & {e.key for e in log[len(before) :] if isinstance(e, CallStarted)}
         # A request was sent twice only if it was in flight: an intent without an outcome in the journal.
-        twice = Counter(first.sent) & Counter(second.sent)
+        twice = Counter(first.sent) + Counter(second.sent) - Counter(whole.sent)
         in_flight = [e for e in before if isinstance(e, CallStarted) and e.key not in recorded]
         assert twice.total() <= len(in_flight)
         assert await attempt(database, third) == want
