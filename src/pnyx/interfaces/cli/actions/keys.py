@@ -84,7 +84,8 @@ def _variable(settings: Settings, name: str) -> str:
             return variable
         which = repr(name) if len(name) <= LONGEST_NAME else "of this name"  # it may be the key
         raise UsageError(
-            f"no provider {which}{nearest(name, known)}; give a provider, or a variable such as OPENAI_API_KEY"
+            f"no provider {which}{nearest(name, known)}; "
+            "give a provider, or a variable such as OPENAI_API_KEY"
         )
     variables = key_variables(settings.provider(name))
     if not variables:
