@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -205,7 +206,8 @@ def _no_list(what: str, url: str, name: str, provider: ProviderSettings, exc: Pr
         if variable is None:
             fix = f"set api_key_env in [providers.{name}] to the variable that contains its API key"
             return Finding(what, False, f"{url} requires an API key: {error}", fix)
-        fix = f"export {variable}=... with a valid API key"
+        is_exported = bool(os.environ.get(variable))  # else it is in the keyring
+        fix = f"export {variable}=... with a valid API key" if is_exported else f"pnyx keys set {name}"
         return Finding(what, False, f"{url} rejects the API key in ${variable}: {error}", fix)
     match exc.kind:
         case "unreachable" | "timeout" | "truncated":
