@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx import protocols as known
-from pnyx.config.layers import Layer, Value, flatten
+from pnyx.config.layers import Key, Layer, Value, flatten
 from pnyx.config.load import load
 from pnyx.config.project_rules import is_restricted, needs_trust
 from pnyx.config.schema import SECTIONS
@@ -166,8 +166,8 @@ def test_of_every_setting_it_is_decided_whether_a_project_needs_trust_for_it() -
     open_ones = {row for row in settings if not is_restricted(tuple(row.split(".")))}
     assert open_ones - HARMLESS.keys() == {row for row in HOSTILE if row not in RESTRICTED_ROWS}
     for row, value in HOSTILE.items():
-        key = tuple("x" if part == "*" else part for part in row.split("."))
-        project = {key: Value(value, "a file")}
+        key: Key = tuple("x" if part == "*" else part for part in row.split("."))
+        project: Layer = {key: Value(value, "a file")}
         if isinstance(value, dict):
             project = {(*key, name): Value(one, "a file") for name, one in value.items()}
         assert needs_trust(project, {}, _usual) == project, row
@@ -187,7 +187,7 @@ def test_every_option_of_every_protocol_needs_trust_for_another_value_that_is_no
             others = [one.high] if one.high is not None else [not one.default, "another"]
             for value in others:
                 if value != one.default:
-                    project = {(name, option): Value(value, "a file")}
+                    project: Layer = {(name, option): Value(value, "a file")}
                     assert needs_trust(project, {}, _usual) == project, (name, option, value)
 
 
