@@ -97,9 +97,9 @@ class RunRecords:
         """A run with all its events. prompts: False leaves those of its calls out. Raises `NotFound`."""
         return await self._database.read(partial(read_run, prefix=prefix, owner=owner, prompts=prompts))
 
-    async def state(self, prefix: str, owner: str | None = None) -> Record:
-        """A run without its events. Raises `NotFound`."""
-        return await self._database.read(partial(read_state, prefix=prefix, owner=owner))
+    async def state(self, prefix: str, owner: str | None = None, *, only: Sequence[str] = ()) -> Record:
+        """A run without its events, except for those of the types in `only`. Raises `NotFound`."""
+        return await self._database.read(partial(read_state, prefix=prefix, owner=owner, only=only))
 
     async def overview(self, prefix: str, owner: str | None = None) -> dict[str, Any]:
         """The debate of a run at a glance, see `views.overview`. Raises `NotFound`, `Unreadable`."""

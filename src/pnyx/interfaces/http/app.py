@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
-from weakref import WeakValueDictionary
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -73,7 +72,6 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
     app.state.service = service
     app.state.retries = Retries()
-    app.state.long_reads = WeakValueDictionary()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
     for router in ROUTERS:
