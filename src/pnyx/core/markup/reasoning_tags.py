@@ -78,7 +78,7 @@ _END_TOKENS = (
     ),
     *("<|EOT|>", "<|im_assistant|>", "<|assistant|>", "<|fim_pad|>", "<_end>", "<extra_id_1>"),
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
-    *("<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
+    *("[END FINAL RESPONSE]", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
 )
 """Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>` or `<|…eos…|>`
 count too, and those with the wide bars of DeepSeek and Hunyuan."""
@@ -103,11 +103,12 @@ WRAPPER = regex(r"(?i)<(?P<name>(?:final_?)?(?:answer|response|output|solution)|
 BARE = (
     regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
     regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
+    regex(r"(?s)\s*Here are my reasoning steps:(?P<reasoning>.+?)\[BEGIN FINAL RESPONSE\](?P<answer>.*)"),
 )
 """Replies whose thoughts stand between words: of gpt-oss whose server has taken out the special tokens, and
-left the names of the channels; of Granite."""
-_BARE_STARTS = ("analysis", "Here is my thought process:")
-BARE_ENDS = ("assistantfinal", "Here is my response:")
+left the names of the channels; of Granite; of Apriel."""
+_BARE_STARTS = ("analysis", "Here is my thought process:", "Here are my reasoning steps:")
+BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]")
 
 _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")

@@ -123,7 +123,8 @@ class Adjustments:
         found, learned = refused.report, self._learned[model]
         if found.status not in STATUSES or not refused.about_request or found.is_page:
             return None
-        if refused.kind in (*KINDS, "too_long", "overloaded") and found.status != 501:
+        wants_stream = refused.kind in KINDS and refuses_no_stream(found, body)
+        if refused.kind in (*KINDS, "too_long", "overloaded") and found.status != 501 and not wants_stream:
             changed, change = _lower_limit(learned, refused, body, model)
             if changed:
                 return change
@@ -134,7 +135,7 @@ class Adjustments:
             change = Change("" if learned.no_system else note)
             learned.no_system = True
             return change
-        if refuses_stream(found, body) or refuses_no_stream(found, body):
+        if wants_stream or refuses_stream(found, body):
             note = "does not send its reply as a stream" if body.get("stream") else "replies only as a stream"
             change = Change("" if learned.streams is not None else note)
             learned.streams = not body.get("stream")

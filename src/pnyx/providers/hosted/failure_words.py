@@ -114,6 +114,8 @@ SPENT = regex(
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due"
     r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
     r"|billing to be enabled|account (?:is |has been |was )?suspended"
+    r"|out of (?:\w+ ){0,3}quota|quota will be|usage limit of (?:your|the) (?:free |trial)"
+    r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|balance is not enough|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控",
     re.IGNORECASE,
@@ -189,7 +191,8 @@ FILTERED = regex(
     r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
-    r"|prohibited_content|blocked (?:input|output)|(?:input|output) was blocked"
+    r"|prohibited_content|blocked (?:input|output)|(?:input|output|prompt|content) (?:was |is )?blocked"
+    r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
     r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
 )
