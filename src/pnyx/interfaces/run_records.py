@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -265,7 +266,8 @@ class RunRecords:
 
     async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
-        return await self._database.read(partial(cost_sums, since=since, owner=owner))
+        today = datetime.now(UTC).date().isoformat()
+        return await self._database.read(partial(cost_sums, since=since, owner=owner, today=today))
 
     async def run_spending(
         self, since: str, owner: str | None = None, most: int | None = None
