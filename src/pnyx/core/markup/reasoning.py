@@ -79,11 +79,6 @@ class ReasoningSplitter:
         self._line = _Line()
 
     @property
-    def is_reasoning(self) -> bool:
-        """Whether the next piece continues a block of reasoning."""
-        return bool(self._block_name)
-
-    @property
     def result(self) -> Split:
         """The split of all text so far; complete after `end`."""
         answer = "".join(self._answer)
