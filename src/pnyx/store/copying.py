@@ -198,7 +198,13 @@ def damage(connection: Connection) -> str:
     if connection.dialect.name != "sqlite":
         return ""
     found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
-    return "" if found == "ok" else found.partition("\n")[0]
+    return "" if found == "ok" else first_fault(found)
+
+
+def first_fault(found: str) -> str:
+    """The first fault that a check of SQLite's has found, without the name of the database above it."""
+    faults = [line for line in found.splitlines() if not line.startswith("***")]
+    return faults[0] if faults else found
 
 
 class _File:
@@ -236,7 +242,7 @@ def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[s
         # Rows that are read would show it; pages do not.
         found = str(copy.execute("PRAGMA quick_check(1)").fetchone()[0])
         if found != "ok":
-            raise StoreError(f"the database is damaged: {found.partition(chr(10))[0]}; see pnyx doctor")
+            raise StoreError(f"the database is damaged: {first_fault(found)}; see pnyx doctor")
         for table in (rates, writers):
             copy.execute(f"DELETE FROM {table.name}")
         counts = ((table.name, f"SELECT count(*) FROM {table.name}") for table in TABLES)
