@@ -9,6 +9,7 @@ from fractions import Fraction
 from ...caching.regex import regex
 from ...markup.notation import plain
 from ..code.identifiers import read_identifier
+from ..code.literal_values import CONSTANTS
 from ..language.chemistry import read_species
 from ..language.entities import same_thing
 from ..language.folding import items_of, same_name
@@ -247,7 +248,7 @@ def _same_code(one: Answer, two: Answer, hints: Hints) -> bool:
     # The number 1 is not the string "1", but where no program is asked about, quotation marks say nothing.
     if literal.code.kind == "string" and hints.truth and other.quantity and not other.code:
         return _same(read(literal.code.text), other, NO_HINTS)
-    if literal.code.kind == "string" and (other.quantity or other.text in ("true", "false", "none")):
+    if literal.code.kind == "string" and (other.quantity or other.text in CONSTANTS):
         return False
     written = other.written.replace(" = ", "=") if "=" in literal.code.text else other.written
     return literal.code.same_text(written) or literal.code.same_text(other.exact)
