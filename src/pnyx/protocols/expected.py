@@ -119,9 +119,11 @@ def decompose(scope: Scope) -> list[ExpectedCalls]:
 
 
 def auto(scope: Scope) -> list[ExpectedCalls]:
+    # On a panel of small models words classify, and there is a vote without a debate.
+    small = scope.options["routing"] != "classic" and all(seat.short_prompts for seat in scope.seats)
     # Before the question is classified, a vote that may be debated is as likely as a debate.
-    routes = [scope.expected(name) for name in ("deliberate", "consensus")]
+    routes = [scope.expected(name) for name in ("voting" if small else "deliberate", "consensus")]
     return [
-        ExpectedCalls(1, sizes.QUESTION_CLASS.usual, by="cheapest"),
+        ExpectedCalls(0 if small else 1, sizes.QUESTION_CLASS.usual, by="cheapest"),
         *(replace(calls, count=calls.count / len(routes)) for route in routes for calls in route),
     ]
