@@ -50,14 +50,13 @@ class RunHandle:
     """One run in this process: its task, its events, its result.
 
     elapsed_s: seconds that earlier processes worked on it. requeue_on_stop: whether it waits for
-    another worker, instead of being paused, when this process stops. lost_calls: requests of an earlier
-    process whose outcome is unknown. started_at: when this process started it, in monotonic seconds.
+    another worker, instead of being paused, when this process stops. started_at: when this process
+    started it, in monotonic seconds.
     """
 
     def __init__(self, context: RunContext, *, elapsed_s: float = 0.0, requeue_on_stop: bool = False) -> None:
         self.context = context
         self.requeue_on_stop = requeue_on_stop
-        self.lost_calls: list[CallStarted] = []
         self._prior_elapsed_s = elapsed_s
         self.started_at = time.monotonic()
         self._task: asyncio.Task[Result] | None = None
@@ -103,10 +102,6 @@ class RunHandle:
             done()
 
         self._task.add_done_callback(ended)
-
-    def write_off(self) -> None:
-        """Charge the requests that an earlier process left in flight, and list them in `lost_calls`."""
-        self.lost_calls += self.context.write_off()
 
     @property
     def needs_release(self) -> bool:
@@ -210,6 +205,10 @@ class RunHandle:
         except Halted as exc:
             return await self._pause(exc)
         except (SeatAbsent, NoQuorum, NoSources, NotInForm) as exc:
+            lacking = self.context.unaffordable
+            if lacking is not None and self.context.journal.unaffordable:
+                lacking.because = str(exc)  # with more budget they may answer
+                return await self._pause(lacking)
             return await self._finish(self._undecided_result("failed", exc.stop_reason, str(exc)))
         except asyncio.CancelledError:
             if self._cancelled:
@@ -240,6 +239,7 @@ class RunHandle:
             event = exhausted_event(why, now())
             await self.context.journal.append(event)
             message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
+            message = f"{why.because}. {message}" if why.because else message
         result = self._undecided_result("paused", why.stop_reason, message)
         requeued = self.requeue_on_stop and isinstance(why, Interrupted)
         await self._release("running" if requeued else "paused", result=result)

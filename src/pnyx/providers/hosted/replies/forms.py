@@ -13,12 +13,15 @@ from ....core.caching.regex import regex
 from . import cohere, converse
 from .anthropic import AnthropicReader
 from .google import GoogleReader
+from .native import NativeReader, is_native
 from .openai import OpenAIReader
 from .reply import Reader, mapping
 from .responses import ResponsesReader
 
 __all__ = ["Reply"]
 
+_CONVERSE = converse.EVENTS - {"metadata"}
+"""Metadata come last, and other forms have a field of that name."""
 _ANTHROPIC_EVENTS = ("message_start", "content_block_start", "content_block_delta")
 
 
@@ -31,12 +34,18 @@ class Reply:
     def __init__(self, reader: type[Reader]) -> None:
         self.reader = reader()
 
+    def has_reasoning(self) -> bool:
+        """Whether the host has returned thoughts apart from the text so far."""
+        return bool(self.reader.reasoning)
+
     def add(self, document: Any) -> Iterator[str]:
         """Read a document; see `Reader.add`."""
         if type(document) is not dict or document.keys().isdisjoint(_PLAIN):
             document = unwrapped(document)
         if not self.reader.any and isinstance(document, Mapping):
             form = _form(document)
+            if form is None and is_native(document):
+                form = NativeReader
             if form is not None and not isinstance(self.reader, form):
                 self.reader = form()
         return self.reader.add(document)
@@ -107,6 +116,6 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader
-    if converse.EVENTS & document.keys() or "message" in mapping(document.get("output")):
+    if _CONVERSE & document.keys() or "message" in mapping(document.get("output")):
         return converse.ConverseReader
     return None
