@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.config.layers import Layer, Value, flatten
+from pnyx import protocols as known
+from pnyx.config.layers import Key, Layer, Value, flatten
 from pnyx.config.load import load
-from pnyx.config.project_rules import needs_trust
+from pnyx.config.project_rules import is_restricted, needs_trust
+from pnyx.config.schema import SECTIONS
 from pnyx.errors import ConfigError
 from pnyx.interfaces.cli.actions.integrate import _argv
 from pnyx.interfaces.open_settings import open_settings
@@ -69,6 +72,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         '[panels.x]\nprotocol = "sample"\noptions = { samples = 16 }',
         "[panels.x]\noptions = { rounds = 3 }",
         '[panels.x]\npreset = "quick"\neffort = "none"',
+        '[run]\nprotocol = "deliberate"',
+        '[panels.x]\nprotocol = "moa"',
+        "[sample]\nadaptive = true",
+        '[voting]\naggregation = "majority"',
         '[run]\nreasoning_effort = "none"',
     ],
 )
@@ -105,6 +112,12 @@ def test_what_the_user_has_set_up_needs_no_trust(project: Path, text: str) -> No
         ("[sample]\nsamples = 100", "sample.samples"),
         ('[panels.x]\nprotocol = "sample"\noptions = { samples = 17 }', "panels.x.options.samples"),
         ("[panels.x]\noptions = { rounds = 20 }", "panels.x.options.rounds"),
+        ('[run]\nprotocol = "council"', "run.protocol"),
+        ('[panels.x]\nprotocol = "council"', "panels.x.protocol"),
+        ("[sample]\nadaptive = false", "sample.adaptive"),
+        ("[voting]\nswap = true", "voting.swap"),
+        ('[aggregate]\naggregators = "each"', "aggregate.aggregators"),
+        ('[panels.x]\nprotocol = "decompose"\noptions = { inner = "council" }', "panels.x.options.inner"),
     ],
 )
 def test_other_models_files_and_larger_limits_need_trust(project: Path, text: str, keys: str) -> None:
@@ -113,6 +126,69 @@ def test_other_models_files_and_larger_limits_need_trust(project: Path, text: st
         open_settings()
     assert str(caught.value).startswith(f"pnyx.toml sets {keys}, which")
     assert str(caught.value).endswith("run `pnyx trust`")
+
+
+HOSTILE: dict[str, Any] = {
+    "panel.seats": ["openai:dearest"],
+    "panels.*.seats": ["openai:dearest"],
+    "panels.*.protocol": "council",
+    "panels.*.preset": "deep",
+    "panels.*.options": {"rounds": 20},
+    "panels.*.judge": "openai:dearest",
+    "panels.*.roles": "redteam",
+    "panels.*.effort": "high",
+    "panels.*.budget": 100.0,
+    "run.protocol": "council",
+    "run.deadline_s": 86_400.0,
+    "run.call_deadline_s": 3_600.0,
+    "run.retries": 20,
+    "run.max_output_tokens": 64_000,
+    "run.reasoning_effort": "high",
+    "run.thinking_tokens": 32_000,
+    "run.phases.*.reasoning_effort": "high",
+    "run.phases.*.thinking_tokens": 32_000,
+}
+"""Setting -> a value that costs more, reads, runs or sends something, or takes longer than is usual."""
+HARMLESS = {
+    "run.hedge": "at most 5 % more calls",
+    "run.seed": "costs nothing",
+    "run.temperature": "costs nothing",
+    "run.language": "costs nothing",
+}
+
+
+def test_of_every_setting_it_is_decided_whether_a_project_needs_trust_for_it() -> None:
+    """A new setting of the docs must be in a restricted section, or in one of the tables above."""
+    rows = re.findall(r"^\| `([a-z_.*]+)` \|", (ROOT / "docs" / "configuration.md").read_text(), re.MULTILINE)
+    assert len(rows) > 100
+    settings = {row for row in rows if row.partition(".")[0] in SECTIONS}
+    assert {row.partition(".")[0] for row in settings} == set(SECTIONS)
+    open_ones = {row for row in settings if not is_restricted(tuple(row.split(".")))}
+    assert open_ones - HARMLESS.keys() == {row for row in HOSTILE if row not in RESTRICTED_ROWS}
+    for row, value in HOSTILE.items():
+        key: Key = tuple("x" if part == "*" else part for part in row.split("."))
+        project: Layer = {key: Value(value, "a file")}
+        if isinstance(value, dict):
+            project = {(*key, name): Value(one, "a file") for name, one in value.items()}
+        assert needs_trust(project, {}, _usual) == project, row
+
+
+RESTRICTED_ROWS = {"panels.*.roles", "panels.*.budget"}
+
+
+def _usual(protocol: str, option: str) -> Any:
+    options = known.get(protocol).options
+    return options[option].default if option in options else inf
+
+
+def test_every_option_of_every_protocol_needs_trust_for_another_value_that_is_not_less() -> None:
+    for name in known.names():
+        for option, one in known.get(name).options.items():
+            others = [one.high] if one.high is not None else [not one.default, "another"]
+            for value in others:
+                if value != one.default:
+                    project: Layer = {(name, option): Value(value, "a file")}
+                    assert needs_trust(project, {}, _usual) == project, (name, option, value)
 
 
 def test_a_variable_is_the_users_own_limit(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

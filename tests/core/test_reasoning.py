@@ -121,6 +121,17 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
         # Words instead of tags.
         ("analysisIs it 4?assistantfinalIt is 4.", "Is it 4?", "It is 4."),
         ("Here is my thought process:\na\n\nHere is my response:\nb", "a", "b"),
+        (
+            "Here are my reasoning steps:\na\n[BEGIN FINAL RESPONSE]\nb\n[END FINAL RESPONSE]\n<|end|>",
+            "a",
+            "b",
+        ),
+        ("<Thought>a</Thought>\n<Output>\nb\n</Output>", "a", "b"),
+        ("<think>a</think><Final_Answer>b</Final_Answer>", "a", "b"),
+        ("b<｜hy_eos｜>", "", "b"),
+        ("b [/INST]", "", "b"),
+        ("b<reserved_106>", "", "b"),
+        ("<Output>b</Output>", "", "<Output>b</Output>"),
         ("Here is my thought process: I count.", "", "Here is my thought process: I count."),
         ("analysis of it: 4", "", "analysis of it: 4"),
         ("<think>a</think><|begin_of_solution|>b<|end_of_solution|>", "a", "b"),

@@ -259,6 +259,14 @@ def test_instructions_are_sent_in_the_first_message_where_there_is_no_system_rol
     assert json.dumps(turns).count("Be brief.") == 1
 
 
+@pytest.mark.parametrize("row", rows("responses"))
+def test_a_model_of_the_responses_api_is_asked_there_with_all_parameters(row: Row) -> None:
+    found = answer(row)
+    assert found.change is not None
+    assert "Responses API" in found.change.note
+    assert found.body == found.before
+
+
 @pytest.mark.parametrize("row", rows("stream"))
 def test_a_stream_is_asked_for_where_there_is_no_other_reply(row: Row) -> None:
     found = answer(row, stream=None, stream_options=None)

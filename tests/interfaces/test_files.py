@@ -259,7 +259,7 @@ def test_one_file_that_cannot_be_read_stops_the_question(lab: ScriptedHost) -> N
     Path("tool").write_bytes(b"\x7fELF" + b"\0" * 99)
     for arguments, message in (
         (("--file", "none.md"), "none.md: No such file or directory"),
-        (("--file", "."), ". is a folder: read its files with --dir ."),
+        (("--file", "."), ". is a folder: name its files, or on the command line --dir ."),
         (("--file", "empty.txt"), "empty.txt is empty"),
         (("--file", "tool"), "tool is not text"),
         (("--glob", "*.py"), "name it with --dir"),

@@ -15,7 +15,7 @@ async def test_a_cancelled_wait_leaves_no_task(monkeypatch: pytest.MonkeyPatch) 
         await asyncio.sleep(60)
 
     monkeypatch.setattr(follow, "wait_for_result", unending)
-    waiting = asyncio.create_task(follow.wait_unless_disconnected(None, "run", asyncio.sleep(60)))  # type: ignore[arg-type]
+    waiting = asyncio.create_task(follow.wait_unless_disconnected(None, "run", "ann", asyncio.sleep(60)))  # type: ignore[arg-type]
     await asyncio.sleep(0.01)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

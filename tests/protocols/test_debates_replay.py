@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pnyx.core.decision import Given
-from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, PhaseEntered
+from pnyx.core.events import CallFinished, Event, PhaseEntered
 from pnyx.core.steps import Decision
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
@@ -23,9 +23,9 @@ from pnyx.run.drive import drive
 from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
-from pnyx.store.records import runs as store
-from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
+from tests.support.panels import Host, open_database, performer, seats
 from tests.support.processes import Node
+from tests.support.replaying import check_kills, check_log, read_log
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)
@@ -104,18 +104,6 @@ async def attempt(run: Spec, database: Database, host: Host) -> Decision:
     return decision
 
 
-async def read(database: Database) -> list[Event]:
-    return await database.read(lambda c: store.log(c, "r"))
-
-
-def check(log: list[Event]) -> None:
-    assert [e.seq for e in log] == list(range(1, len(log) + 1))
-    ends = Counter(
-        e.key for e in log if isinstance(e, CallFinished) or (isinstance(e, CallFailed) and e.final)
-    )
-    assert set(ends.values()) == {1}
-
-
 @pytest.mark.parametrize(("name", "options", "given"), CASES, ids=IDS)
 async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
     name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
@@ -127,24 +115,9 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
     database = await open_database(tmp_path, "whole.db")
     whole = Host(rule)
     want = await attempt(run, database, whole)
-    check(await read(database))
+    check_log(await read_log(database))
     await database.close()
-    for k in range(len(whole.sent)):
-        database = await open_database(tmp_path, f"{k}.db")
-        with pytest.raises(ProcessKilled):
-            await attempt(run, database, Host(rule, die_before=k))
-        await database.write(lambda c: None)  # what was queued before the end may still be committed
-        before = await read(database)
-        recorded = {e.key for e in before if isinstance(e, CallFinished)}
-        assert await attempt(run, database, Host(rule)) == want
-        log = await read(database)
-        check(log)
-        again = {e.key for e in log[len(before) :] if isinstance(e, CallStarted)}
-        assert not recorded & again
-        third = Host(rule)
-        assert await attempt(run, database, third) == want
-        assert third.sent == []
-        await database.close()
+    await check_kills(tmp_path, partial(attempt, run), whole, want)
 
 
 async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:

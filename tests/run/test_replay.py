@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
+from pnyx.core.events import Event
 from pnyx.core.phases import Phases
 from pnyx.core.protocol import Protocol
 from pnyx.core.steps import Ask, Brief, Decision, Panel
@@ -22,9 +22,9 @@ from pnyx.errors import NoQuorum, ProviderError, SeatAbsent
 from pnyx.providers.base import Call
 from pnyx.run.drive import drive
 from pnyx.store import Database
-from pnyx.store.records import runs as store
 from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
 from tests.support.properties import examples
+from tests.support.replaying import check_kills, check_log, read_log
 
 SEATS = seats("h:1", "h:2", "h:3")
 BRIEF = Brief("Q?", "2026-01-01")
@@ -115,42 +115,13 @@ async def outcome(tree: Any, database: Database, host: Host) -> Decision | str:
         return str(exc)
 
 
-def check(log: list[Event]) -> None:
-    assert [e.seq for e in log] == list(range(1, len(log) + 1))
-    outcomes = Counter(
-        e.key for e in log if isinstance(e, CallFinished) or (isinstance(e, CallFailed) and e.final)
-    )
-    assert all(n == 1 for n in outcomes.values())
-
-
 async def kill_everywhere(tree: Any, folder: Path) -> None:
     database = await open_database(folder, "whole.db")
     whole = Host(rule)
     expected = await outcome(tree, database, whole)
-    check(await database.read(lambda c: store.log(c, "r")))
+    check_log(await read_log(database))
     await database.close()
-    for k in range(len(whole.sent)):
-        database = await open_database(folder, f"{k}.db")
-        first = Host(rule, die_before=k)
-        with pytest.raises(ProcessKilled):
-            await outcome(tree, database, first)
-        await database.write(lambda c: None)  # events queued before the end may still be committed
-        before = await database.read(lambda c: store.log(c, "r"))
-        recorded = {e.key for e in before if isinstance(e, CallFinished)}
-        second = Host(rule)
-        assert await outcome(tree, database, second) == expected
-        log = await database.read(lambda c: store.log(c, "r"))
-        check(log)
-        repeated = [e.key for e in log[len(before) :] if isinstance(e, CallStarted)]
-        assert not recorded & set(repeated)
-        # A request was sent twice only if it was in flight: an intent without an outcome in the journal.
-        twice = Counter(first.sent) & Counter(second.sent)
-        in_flight = [e for e in before if isinstance(e, CallStarted) and e.key not in recorded]
-        assert twice.total() <= len(in_flight)
-        third = Host(rule)
-        assert await outcome(tree, database, third) == expected
-        assert third.sent == []
-        await database.close()
+    await check_kills(folder, partial(outcome, tree), whole, expected)
 
 
 @examples(25, suppress_health_check=[HealthCheck.too_slow])

@@ -169,7 +169,7 @@ async def _bytes(path: Path, limits: ContextSettings) -> bytes:
         # Not after it is opened: opening a pipe waits for its writer.
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
-            raise FileProblem(f"{path} is a folder: read its files with --dir {path}")
+            raise FileProblem(f"{path} is a folder: name its files, or on the command line --dir {path}")
         if stat.S_ISFIFO(mode):
             return await _pipe_bytes(path, most + 1)
         if not stat.S_ISREG(mode):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ..core.decision import FINAL
 from ..core.events import Event, RunFinished
 from ..errors import Diverged, Full, StoreError
-from ..run.broadcast import AT_ONCE, TextWanted, Turn
+from ..run.broadcast import TextWanted
 from ..run.calls.limits import now
 from ..run.leases.lease import is_held, is_waiting
 from ..run.result import Result
@@ -27,19 +27,30 @@ POLL_S = 0.5
 async def follow(
     service: RunService,
     run_id: str,
+    reader: str,
     after: int = 0,
     tokens: TextWanted = False,
     prompts: bool = True,
-    turn: Turn = AT_ONCE,
 ) -> Events:
     """Yield events with a `seq` above `after` until the run is over or paused, whichever process runs it.
 
     A client that reconnects with the last `seq` it received misses nothing. The last event is
     `run_finished`; for a paused run, that event is not stored and has no `seq`. tokens: also yield text as it
-    arrives; "answer": that of the answer alone. prompts: False does not read those of stored calls. turn:
-    held while stored events are read. Raises `StoreError` if the run cannot continue because a database write
-    failed. Ends without `run_finished` if this service stops, unless it runs the run.
+    arrives; "answer": that of the answer alone. prompts: False does not read those of stored calls.
+    reader: who reads, see `ReadingTurns`: of its followers, one at a time reads a page of stored events, and
+    one in a turn of the event loop has an event. Raises `StoreError` if the run cannot continue because a
+    database write failed. Ends without `run_finished` if this service stops, unless it runs the run.
     """
+    async with aclosing(_events(service, run_id, reader, after, tokens, prompts)) as events:
+        async for event in events:
+            await service.reading.event(reader)
+            yield event
+
+
+async def _events(
+    service: RunService, run_id: str, reader: str, after: int, tokens: TextWanted, prompts: bool
+) -> Events:
+    turn = service.reading.page(reader)
     handle = service.handle(run_id)
     if handle is not None:
         last: Event | None = None
@@ -71,13 +82,13 @@ async def follow(
 async def watch(
     service: RunService,
     run_id: str,
+    reader: str,
     *,
     after: int = 0,
     tokens: TextWanted = False,
     prompts: bool = True,
     cancel: bool = False,
     grace_s: float = 0.0,
-    turn: Turn = AT_ONCE,
 ) -> Events:
     """Yield events as `follow` does.
 
@@ -88,7 +99,7 @@ async def watch(
     if cancel:
         service.attend(run_id)
     try:
-        async with aclosing(follow(service, run_id, after, tokens, prompts, turn)) as events:
+        async with aclosing(follow(service, run_id, reader, after, tokens, prompts)) as events:
             async for event in events:
                 finished = isinstance(event, RunFinished)
                 yield event
@@ -103,7 +114,7 @@ async def watch(
 
 
 async def wait_for_result(
-    service: RunService, run_id: str, *, cancel: bool = False, grace_s: float = 0.0
+    service: RunService, run_id: str, reader: str, *, cancel: bool = False, grace_s: float = 0.0
 ) -> Result:
     """Wait until a run is over or paused, and return its result. cancel, grace_s: as for `watch`.
 
@@ -111,7 +122,8 @@ async def wait_for_result(
     resumed.
     """
     last: Event | None = None
-    async with aclosing(watch(service, run_id, prompts=False, cancel=cancel, grace_s=grace_s)) as events:
+    watched = watch(service, run_id, reader, prompts=False, cancel=cancel, grace_s=grace_s)
+    async with aclosing(watched) as events:
         async for event in events:
             last = event
     if not isinstance(last, RunFinished) and service.draining:
@@ -127,6 +139,7 @@ async def wait_for_result(
 async def wait_unless_disconnected(
     service: RunService,
     run_id: str,
+    reader: str,
     disconnect: Coroutine[Any, Any, object],
     *,
     cancel: bool = False,
@@ -137,7 +150,7 @@ async def wait_unless_disconnected(
 
     Also None after `within` seconds.
     """
-    result = asyncio.create_task(wait_for_result(service, run_id, cancel=cancel, grace_s=grace_s))
+    result = asyncio.create_task(wait_for_result(service, run_id, reader, cancel=cancel, grace_s=grace_s))
     departure = asyncio.create_task(disconnect)
     try:
         await asyncio.wait((result, departure), timeout=within, return_when=asyncio.FIRST_COMPLETED)

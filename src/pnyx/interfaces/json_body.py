@@ -93,6 +93,10 @@ def explain(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
         return f"unknown key {where!r}{nearest(where, fields)}"
     if error["type"] == "missing":
         return f"{where} is missing"
+    if place[-1] == "panel" and isinstance(error["input"], list):
+        return f"{where} is the name of a saved panel; a list of models is 'models'"
+    if error["type"] == "value_error":  # of a check of ours, which says what must be
+        return f"{where} {error['ctx']['error']}"
     if error["type"] in _LENGTHS:
         return f"{where} must have {_length(error)}"
     need = (NEEDS | _JSON).get(error["type"], error["msg"]).format_map(error.get("ctx", {}))

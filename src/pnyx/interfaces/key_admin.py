@@ -31,12 +31,16 @@ def stamp(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def time_after(duration: str, option: str) -> str:
-    """The time after a duration such as 90m or 30d, from now. option: for errors. Raises `UsageError`."""
+def time_after(duration: str, option: str, other: str = "") -> str:
+    """The time after a duration such as 90m or 30d, from now. Raises `UsageError`.
+
+    option, other: for errors, the name of the option and what else it takes.
+    """
     match = _DURATION.fullmatch(duration)
     if match is None:
         raise UsageError(
-            f"{option}: a duration is a number with s, m, h, d or w, such as 30d; not {duration[:40]!r}"
+            f"{option}: a duration is a number with s, m, h, d or w, such as 30d{other}; "
+            f"not {duration[:40]!r}"
         )
     return stamp(datetime.now(UTC) + timedelta(seconds=int(match["count"]) * _UNITS[match["unit"]]))
 
@@ -53,7 +57,7 @@ def parse_time(text: str, option: str) -> str | None:
         except ValueError:
             raise UsageError(f"{option}: {text[:40]!r} is no date such as 2027-01-31") from None
         return stamp(time if time.tzinfo else time.replace(tzinfo=UTC))
-    return time_after(text, option)
+    return time_after(text, option, "; or give a date such as 2027-01-31 (UTC), now or never")
 
 
 def changed_limits(stored: str | None, changes: Iterable[str]) -> str | None:

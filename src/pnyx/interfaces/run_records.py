@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -97,9 +98,9 @@ class RunRecords:
         """A run with all its events. prompts: False leaves those of its calls out. Raises `NotFound`."""
         return await self._database.read(partial(read_run, prefix=prefix, owner=owner, prompts=prompts))
 
-    async def state(self, prefix: str, owner: str | None = None) -> Record:
-        """A run without its events. Raises `NotFound`."""
-        return await self._database.read(partial(read_state, prefix=prefix, owner=owner))
+    async def state(self, prefix: str, owner: str | None = None, *, only: Sequence[str] = ()) -> Record:
+        """A run without its events, except for those of the types in `only`. Raises `NotFound`."""
+        return await self._database.read(partial(read_state, prefix=prefix, owner=owner, only=only))
 
     async def overview(self, prefix: str, owner: str | None = None) -> dict[str, Any]:
         """The debate of a run at a glance, see `views.overview`. Raises `NotFound`, `Unreadable`."""
@@ -265,7 +266,8 @@ class RunRecords:
 
     async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
-        return await self._database.read(partial(cost_sums, since=since, owner=owner))
+        today = datetime.now(UTC).date().isoformat()
+        return await self._database.read(partial(cost_sums, since=since, owner=owner, today=today))
 
     async def run_spending(
         self, since: str, owner: str | None = None, most: int | None = None

@@ -34,6 +34,7 @@ from ..store.records import runs as store
 from .fair_slots import FairSlots
 from .key_quota import KeyQuota
 from .permissions import Permissions
+from .reading_turns import ReadingTurns
 from .render.conversation import earlier_turns
 from .run_records import RunRecords
 
@@ -74,6 +75,7 @@ class RunService(RunRecords):
         if telemetry is not None:
             runner.resources.observer = telemetry.announce
             telemetry.watch(runner)
+        self.reading = ReadingTurns()
         self._attending: Counter[str] = Counter()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
 

@@ -160,8 +160,8 @@ class RunContext:
         self.journal.post(*outcome, ledger=self.budget.settle(started, charged_nusd))
         self.waiting.wake()
 
-    def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> list[CallStarted]:
-        """Charge requests whose outcome is unknown at their reservations, and return them.
+    def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> None:
+        """Charge requests whose outcome is unknown at their reservations.
 
         branches: keys of branches of the tree of steps; by default the whole tree.
         """
@@ -182,4 +182,3 @@ class RunContext:
                 charged_usd=started.reserved_usd,
             )
             self.record(started, nusd(started.reserved_usd), failed)
-        return unknown

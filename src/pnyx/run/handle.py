@@ -50,14 +50,13 @@ class RunHandle:
     """One run in this process: its task, its events, its result.
 
     elapsed_s: seconds that earlier processes worked on it. requeue_on_stop: whether it waits for
-    another worker, instead of being paused, when this process stops. lost_calls: requests of an earlier
-    process whose outcome is unknown. started_at: when this process started it, in monotonic seconds.
+    another worker, instead of being paused, when this process stops. started_at: when this process
+    started it, in monotonic seconds.
     """
 
     def __init__(self, context: RunContext, *, elapsed_s: float = 0.0, requeue_on_stop: bool = False) -> None:
         self.context = context
         self.requeue_on_stop = requeue_on_stop
-        self.lost_calls: list[CallStarted] = []
         self._prior_elapsed_s = elapsed_s
         self.started_at = time.monotonic()
         self._task: asyncio.Task[Result] | None = None
@@ -103,10 +102,6 @@ class RunHandle:
             done()
 
         self._task.add_done_callback(ended)
-
-    def write_off(self) -> None:
-        """Charge the requests that an earlier process left in flight, and list them in `lost_calls`."""
-        self.lost_calls += self.context.write_off()
 
     @property
     def needs_release(self) -> bool:

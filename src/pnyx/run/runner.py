@@ -238,7 +238,7 @@ class Runner:
             result = handle.interim_result()
             take = partial(take_over, run=run, worker=self._name, result=result, by_owner=not self.worker)
             await self._keeper.take(epochs, take)
-            handle.write_off()
+            handle.context.write_off()  # requests that an earlier process left in flight
             if budget_usd is not None:
                 account = await self.database.read(lambda c: ledger.read_account(c, budget.run_scope))
                 await handle.context.journal.append(budget_event("raised", account, now()))

@@ -19,6 +19,7 @@ from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
 from ..extras import need
 from .queue_shares import DECLINED, FETCH, WAITING, Share, definitions, fetch_arguments, owner_of, queue_of
+from .store_errors import hint_for
 
 if TYPE_CHECKING:
     from procrastinate import App
@@ -282,7 +283,7 @@ def _store_errors(name: str, *except_for: type[Exception]) -> Iterator[None]:
     # An impossible host name raises a UnicodeError.
     except (ConnectorException, psycopg.Error, OSError, UnicodeError) as exc:
         reason = str(exc.__cause__ or exc).partition("\n")[0]
-        hint = ""
+        hint = hint_for(reason)
         if isinstance(exc, psycopg.errors.InsufficientPrivilege):
             hint = (
                 "; the queue needs a schema of its own: allow this user to create it "

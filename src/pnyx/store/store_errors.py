@@ -11,11 +11,12 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyErro
 from ..errors import PnyxError, StoreError
 from .postgresql import is_refusal
 
-__all__ = ["FREE_SPACE", "StoreErrors", "WorkError", "lacks_space"]
+__all__ = ["FREE_SPACE", "StoreErrors", "WorkError", "hint_for", "lacks_space"]
 
 LEAST_FREE = 1 << 20
 """Bytes of a disk below which it counts as full: SQLite needs some for its log."""
 
+WRONG_HOST = "; check the name of the host in the address"
 FREE_SPACE = "; free some space, then repeat the command or resume the run"
 
 
@@ -44,13 +45,18 @@ class StoreErrors:
         # A server that never answers raises a TimeoutError without a message.
         # SQLite quotes a text that is not UTF-8, which may be anything.
         reason = str(cause).partition("\n")[0].partition(" with text ")[0] or type(cause).__name__
-        hint = next((hint for pattern, hint in _HINTS if pattern in reason.lower()), "")
+        hint = hint_for(reason)
         error: type[StoreError] = (
             WorkError if isinstance(exc, _DATA_ERRORS) or is_refusal(exc) else StoreError
         )
         if "disk i/o" in reason.lower() and lacks_space(Path(self.name)):
             hint = FREE_SPACE
         raise error(f"database {self.name}: {reason}{hint}", disk_full=hint == FREE_SPACE) from exc
+
+
+def hint_for(reason: str) -> str:
+    """Return what to do about the message of a driver, after a semicolon; "" where that is not known."""
+    return next((hint for pattern, hint in _HINTS if pattern in reason.lower()), "")
 
 
 def lacks_space(file: Path) -> bool:
@@ -83,8 +89,17 @@ _HINTS = (
     ("permission denied", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
     ("disk image is malformed", "; it is damaged and was not changed: restore a backup, or move it away"),
     ("not a database", "; it was not changed: set another one with PNYX_DATABASE, or move it away"),
-    ("unable to open", "; check that the folder exists and is writable"),
+    (
+        "unable to open",
+        "; check that its folder exists and is writable, and that it is no folder",
+    ),
     ("no such file", "; check the files that its URL names"),
+    ("name or service not known", WRONG_HOST),
+    ("no address associated", WRONG_HOST),
+    ("name resolution", "; check the name of the host, and the network"),
+    ('database "', "; create it (CREATE DATABASE), or correct the name in the address"),
+    ('role "', "; correct the user in the address"),
+    ("password authentication failed", "; correct the user or the password in the address"),
     ("connect", "; check that the server runs and that the address is right"),
     ("timeouterror", "; check that the server runs, that the address is right, and that it allows this host"),
 )

@@ -118,6 +118,23 @@ def test_a_certificate_that_is_not_accepted(
         check(lines, f"localhost:{port}: ", "a web page came instead of a reply: check base_url")
 
 
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_certificates_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    file = tmp_path / "authority.pem"
+    if content is not None:
+        file.write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    _trust.cache_clear()
+    lines = ask(tmp_path, "https://localhost:9/v1")
+    _trust.cache_clear()
+    check(lines, "localhost:9: ", "name a file in PEM form in SSL_CERT_FILE, or unset it")
+    # Nothing was sent, so nothing is charged and nothing is tried again.
+    assert "charged" not in "".join(lines)
+    assert "attempt" not in "".join(lines)
+
+
 def test_a_host_that_speaks_no_tls(tmp_path: Path) -> None:
     with web_server() as port:
         lines = ask(tmp_path, f"https://127.0.0.1:{port}/v1")
@@ -140,6 +157,7 @@ def test_an_address_that_serves_web_pages(tmp_path: Path, path: str, words: str)
     ("variable", "proxy", "words"),
     [
         ("ALL_PROXY", "socks5://me:planted@127.0.0.1:9", "SOCKS proxies are not supported: set HTTPS_PROXY"),
+        ("HTTP_PROXY", "proxy.example:3128", "check base_url, and that HTTPS_PROXY starts with http://"),
         ("HTTP_PROXY", "http://me:planted@127.0.0.1:9", "the proxy cannot be reached"),
     ],
 )

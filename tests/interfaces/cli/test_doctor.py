@@ -146,3 +146,13 @@ def test_the_doctor_reports_a_database_whose_pages_are_damaged(
     (found,) = [f for f in done.json["findings"] if f["what"] == "database"]
     assert (done.code, found["ok"]) == (1, False)
     assert "is damaged" in found["found"] or "malformed" in found["found"]
+
+
+def test_the_doctor_fails_for_a_host_that_cannot_be_connected_to_also_without_a_panel(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://127.0.0.1:9")
+    Path("lab.toml").write_text('[providers.far]\nkind = "openai"\nbase_url = "https://far.invalid/v1"\n')
+    far, panel = pnyx("doctor", "--json").json["findings"][-2:]
+    assert (far["what"], far["ok"], panel["what"], panel["ok"]) == ("provider far", False, "panel", False)
+    assert far["found"].startswith("cannot reach https://far.invalid/v1: SOCKS proxies are not supported")

@@ -145,3 +145,22 @@ def test_a_host_that_a_person_names_is_tested_before_the_next_question(
     assert b"FAIL" in terminal.seen
     assert b"What matters?" not in terminal.seen
     assert not Path("new.toml").exists()
+
+
+@pytest.mark.parametrize("status", [200, 401])
+def test_a_typed_key_is_stored_only_after_its_host_has_taken_it(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.delenv("LAB_KEY")
+    if status == 401:
+        lab.on("/models", status=401, message="wrong key")
+    with screen("init", "--file", "new.toml", "--provider", "lab", "--style", "fast") as terminal:
+        terminal.wait_for("Key of lab (not shown)")
+        terminal.type(f"{KEY}\n")
+        if status == 200:
+            terminal.wait_for("What may a question cost at most")
+        else:
+            assert terminal.end() == 1
+    # Where there is no keyring, the message says so instead.
+    assert (b"keyring" in terminal.seen) is (status == 200)
+    assert (b"rejects the API key in $LAB_KEY" in terminal.seen) is (status == 401)

@@ -135,8 +135,10 @@ def test_a_locked_keyring_is_named_where_the_key_is_missed(keyless: ScriptedHost
     [
         ("lab", "", "a key has no spaces or line breaks, and is not empty"),
         ("lab", "two words", "a key has no spaces"),
-        ("no such", STORED, "is no name of a variable or of a provider"),
+        ("no such", STORED, "no provider 'no such'"),
         ("ollama", STORED, "provider ollama sends no key"),
+        (STORED, STORED, "no provider of this name; give a provider, or a variable such as OPENAI_API_KEY"),
+        ("opnai", STORED, "no provider 'opnai'; did you mean openai?"),
     ],
 )
 def test_what_cannot_be_a_key_is_refused(name: str, key: str, problem: str) -> None:

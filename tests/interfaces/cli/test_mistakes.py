@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pnyx import protocols
 from pnyx.interfaces.cli import COMMANDS
+from pnyx.interfaces.cli.records import SQLITE
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 
@@ -170,15 +171,16 @@ READING = [
 def test_a_mistyped_database_is_named_and_not_created(
     lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str]
 ) -> None:
-    (tmp_path / "runs.db").touch()
+    (tmp_path / "runs.db").write_bytes(SQLITE)
+    (tmp_path / "notes.db").write_text("no database")
     monkeypatch.setenv("PNYX_DATABASE", str(tmp_path / "rnus.db"))
     done = pnyx(*args)
     assert (done.code, done.out) == (2, "")
     assert (
-        f"there is no database {tmp_path / 'rnus.db'} (named by $PNYX_DATABASE); there are: runs.db"
+        f"there is no database {tmp_path / 'rnus.db'} (named by $PNYX_DATABASE); there are: runs.db. "
         in done.err
     )
-    assert sorted(path.name for path in tmp_path.glob("*.db*")) == ["runs.db"]
+    assert sorted(path.name for path in tmp_path.glob("*.db*")) == ["notes.db", "runs.db"]
 
 
 WRITING = ("resume", "cancel", "backup", "chat")

@@ -240,6 +240,7 @@ async def test_a_body_without_a_length_is_refused_past_the_limit(server: ServerH
         ({}, 422, "question is missing"),
         ([], 422, "a request must be an object"),
         ({"question": 3}, 422, "question must be text, not 3"),
+        ({"question": "Why?", "panel": ["lab:alpha"]}, 422, "panel is the name of a saved panel; a list"),
         ({"question": "Why?", "base_url": "http://127.0.0.1:9"}, 422, "unknown key 'base_url'"),
         ({"question": "Why?", "waits": True}, 422, "unknown key 'waits'; did you mean wait?"),
         ({"question": " "}, 400, "there is no question"),
@@ -306,15 +307,11 @@ async def test_a_budget_above_the_servers_cap_is_refused(
 
 async def test_every_error_has_the_error_schema(server: ServerHandle) -> None:
     async with server.client() as client:
-        for method, path in (
-            ("GET", "/v1/nothing"),
-            ("PUT", "/v1/runs"),
-            ("GET", "/v1/runs/zzz"),
-            ("GET", "/v1/runs?limit=0"),
-        ):
-            answer = await client.request(method, path)
+        for path in ("GET /v1/nothing", "PUT /v1/runs", "GET /v1/runs/zzz", "GET /v1/runs?since=soon"):
+            answer = await client.request(*path.split())
             assert answer.status_code in (404, 405, 422)
             assert set(answer.json()["error"]) == {"type", "message"}
+        assert answer.json()["error"]["message"] == "since must be a day, such as 2026-11-26"
 
 
 async def test_websockets_are_refused(server: ServerHandle) -> None:

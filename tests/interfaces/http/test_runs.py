@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sse_starlette.sse import SendTimeoutError
 
-from pnyx.interfaces.http.state import Turns
 from pnyx.interfaces.http.streaming import run_events
+from pnyx.interfaces.keys import LOCAL
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
@@ -258,7 +258,7 @@ async def test_a_client_that_stops_reading_counts_as_disconnected(
             await asyncio.sleep(3600)
 
         with pytest.raises(SendTimeoutError):
-            await run_events(server.service, run, Turns(), cancel=True)(
+            await run_events(server.service, run, LOCAL, cancel=True)(
                 {"type": "http", "method": "GET"}, silent, stuck
             )
 

@@ -137,7 +137,12 @@ async def test_a_key_expires(server: ServerHandle) -> None:
         (["--new-key", "ada", "--limit", "runs_at_once=0"], "runs_at_once must be"),
         (["--new-key", "ada", "--limit", "runs_at_once=many"], "runs_at_once must be"),
         (["--new-key", "ada", "--limit", "runs_at_once"], "runs_at_once=VALUE"),
-        (["--new-key", "ada", "--expires", "soon"], "not 'soon'"),
+        (
+            ["--new-key", "ada", "--expires", "soon"],
+            "a date such as 2027-01-31 (UTC), now or never; not 'soon'",
+        ),
+        (["--new-key", "ada", "--expires", "2020-01-01"], "'2020-01-01' is over"),
+        (["--new-key", "ada", "--expires", "now"], "would never be valid"),
         (["--new-key", "ada", "--expires", "2026-99-99"], "is no date"),
         (["--change-key", "ada"], "changes nothing"),
         (["--change-key", "nobody", "--expires", "1d"], "there is no key 'nobody'"),
@@ -150,7 +155,9 @@ def test_mistakes_are_named_and_change_nothing(lab: ScriptedHost, args: list[str
     done = pnyx("serve", *args)
     assert (done.code, done.out) == (2, "")
     assert why in done.err
-    assert pnyx("serve", "--keys").out == ""
+    keys = pnyx("serve", "--keys")
+    assert keys.out == ""
+    assert "pnyx serve --new-key NAME" in keys.err
 
 
 LIMITS = st.fixed_dictionaries(
@@ -214,6 +221,8 @@ async def test_the_log_of_keys_has_who_when_route_status_and_run(
                 assert (await client.get(f"/v1/runs/{started}")).status_code == 200
             await client.post("/v1/runs", json={"question": ""})
         assert await status(server, "pnyx_wrong") == 401
+        async with server.client("pnyx_wrong") as client:
+            await client.get("/v1/nowhere")
         async with server.client(None) as client:
             await client.get("/health")
     async with open_server() as server:
@@ -222,11 +231,12 @@ async def test_the_log_of_keys_has_who_when_route_status_and_run(
         ("ada", "POST", "/v1/runs", 200, started, 1),
         ("ada", "GET", "/v1/runs/{run_id}", 200, None, 3),
         ("ada", "POST", "/v1/runs", 422, None, 1),
+        ("", "GET", "/v1/runs", 401, None, 1),
         ("", "GET", "unmatched", 401, None, 1),
     ]
     assert {one.client for one in uses} == {"127.0.0.1"}
     printed = (await run("--keys", "audit")).out.splitlines()
-    assert [line.split()[1] for line in printed] == ["ada", "ada", "ada", "(wrong"]
+    assert [line.split()[1] for line in printed] == ["ada", "ada", "ada", "(wrong", "(wrong"]
     assert started in printed[0]
     assert "3 times" in printed[1]
     assert ada not in "".join(printed)

@@ -22,7 +22,7 @@ from pnyx.interfaces import shares as links
 from pnyx.interfaces.follow import wait_for_result
 from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.shares import SHARED
-from pnyx.interfaces.keys import hash_key
+from pnyx.interfaces.keys import LOCAL, hash_key
 from pnyx.interfaces.shares import DAY_S, LONGEST_S, new_token, shown
 from pnyx.run.calls.limits import now
 from pnyx.store.schema import shares as table
@@ -223,7 +223,7 @@ async def test_a_running_run_is_followed_until_its_link_is_revoked(
         assert seen[-1]["type"] != "run_finished"
         assert (await client.get("/v1/shared/events")).status_code == 410
     held.set()
-    result = await wait_for_result(server.service, run)  # reading and leaving changed nothing
+    result = await wait_for_result(server.service, run, LOCAL)  # reading and leaving changed nothing
     assert result.status == "decided"
 
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, MutableMapping
+import itertools
+from collections.abc import MutableMapping
 from typing import Any
 
+import httpx2
 import pytest
 
-from pnyx.core.events import Event, UnknownEvent
 from pnyx.interfaces.http import paced_send, runs, usage
 from pnyx.interfaces.http.paced_send import PacedSend
-from pnyx.interfaces.http.state import Turns
-from pnyx.interfaces.http.streaming import encoded
 from pnyx.interfaces.http.usage import KeyUsage
+from pnyx.interfaces.reading_turns import ReadingTurns
 from pnyx.interfaces.service import RunService
+from tests.interfaces.mcp.test_replay import opened
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 from tests.support.waiting import until
 
-MANY = 8
-EVENT = UnknownEvent(name="later", document={"type": "later"})
+MANY, FEW = 8, 3
 
 
 class Client:
@@ -107,19 +107,51 @@ async def test_one_key_reads_its_long_runs_one_after_another(
     async with open_server() as server, server.client() as client:
         run = (await client.post("/v1/runs", json={"question": "Why?", "wait": True})).json()["run_id"]
         answers = await asyncio.gather(*(client.get(f"/v1/runs/{run}/export") for _ in range(MANY)))
-        assert not server.app.state.long_reads, "a lock that nobody holds is forgotten"
+        assert len(server.service.reading) == 0, "a lock that nobody holds is forgotten"
     assert [answer.status_code for answer in answers] == [200] * MANY
     assert most == 1
 
 
-async def test_followers_of_a_key_read_pages_one_after_another(
+WORDS = {"model": "consensus", "messages": [{"role": "user", "content": "Why?"}]}
+NUMBERS = itertools.count(1)
+SHOW = {"name": "show", "_meta": {"progressToken": "t"}}
+FOLLOWERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "chat": ("/v1/chat/completions", WORDS | {"stream": True}),
+    "chat, not streamed": ("/v1/chat/completions", WORDS),
+    "completions": ("/v1/completions", {"model": "consensus", "prompt": "Why?", "stream": True}),
+    "messages": ("/v1/messages", WORDS | {"max_tokens": 100, "stream": True}),
+    "responses": ("/v1/responses", {"model": "consensus", "input": "Why?", "stream": True}),
+    "events": ("", {}),
+    "shared events": ("", {}),
+    "MCP": ("", {}),
+}
+"""What follows a run, with the request that joins it, if it is one that starts it too."""
+
+
+async def _follow(kind: str, client: httpx2.AsyncClient, run: str, token: str) -> httpx2.Response:
+    path, body = FOLLOWERS[kind]
+    match kind:
+        case "events":
+            return await client.get(f"/v1/runs/{run}/events")
+        case "shared events":
+            headers = {"Authorization": f"Bearer {token}"}
+            return await client.get("/v1/shared/events", headers=headers)
+        case "MCP":
+            call = SHOW | {"arguments": {"run_id": run, "wait_s": 60}}
+            message = {"jsonrpc": "2.0", "id": next(NUMBERS), "method": "tools/call", "params": call}
+            return await client.post("/mcp", json=message)
+    return await client.post(path, json=body, headers={"Idempotency-Key": "one"})
+
+
+async def test_followers_read_pages_one_after_another_whichever_api_they_use(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    news, active, most = RunService.news, 0, 0
+    news, active, counts = RunService.news, 0, list[int]()
 
     async def counted(*args: Any, **options: Any) -> Any:
-        nonlocal active, most
-        active, most = active + 1, max(most, active + 1)
+        nonlocal active
+        active += 1
+        counts.append(active)
         for _ in range(20):
             await asyncio.sleep(0)
         page = await news(*args, **options)
@@ -127,34 +159,38 @@ async def test_followers_of_a_key_read_pages_one_after_another(
         return page
 
     monkeypatch.setattr(RunService, "news", counted)
-    async with open_server() as server, server.client() as client:
-        run = (await client.post("/v1/runs", json={"question": "Why?", "wait": True})).json()["run_id"]
-        answers = await asyncio.gather(*(client.get(f"/v1/runs/{run}/events") for _ in range(MANY)))
-    assert all("run_finished" in answer.text for answer in answers)
-    assert most == 1
+    async with open_server() as server, opened(server) as client:
+        for kind, (path, body) in FOLLOWERS.items():
+            started = await client.post(
+                path or "/v1/runs",
+                json=body if path else {"question": "Why?", "wait": True},
+                headers={"Idempotency-Key": "one"},
+            )
+            run = started.headers["x-run-id"]
+            shared = (await client.post(f"/v1/runs/{run}/shares", json={})).json()["token"]
+            await until(lambda: server.service.active == 0)
+            counts.clear()
+            answers = await asyncio.gather(*(_follow(kind, client, run, shared) for _ in range(FEW)))
+            assert [answer.status_code for answer in answers] == [200] * FEW, kind
+            assert len(counts) >= FEW, kind
+            assert max(counts) == 1, kind
+        assert len(server.service.reading) == 0, "a turn that nobody holds is forgotten"
 
 
-async def test_of_many_followers_one_encodes_an_event_in_a_turn_of_the_loop() -> None:
-    turns, encodings, most, loop_turns = Turns(), 0, 0, 0
-
-    async def watched() -> AsyncGenerator[Event, None]:
-        for _ in range(MANY):
-            yield EVENT
-
-    def document(event: Event) -> dict[str, Any]:
-        nonlocal encodings
-        encodings += 1
-        return {}
+async def test_of_many_followers_one_has_an_event_in_a_turn_of_the_loop() -> None:
+    turns, had, most, loop_turns = ReadingTurns(), 0, 0, 0
 
     async def others() -> None:
-        nonlocal most, loop_turns, encodings
+        nonlocal most, loop_turns, had
         while loop_turns < 3 * MANY * MANY:
-            most, encodings, loop_turns = max(most, encodings), 0, loop_turns + 1
+            most, had, loop_turns = max(most, had), 0, loop_turns + 1
             await asyncio.sleep(0)
 
-    async def follow() -> int:
-        return len([message async for message in encoded(watched(), document, turns)])
+    async def follow() -> None:
+        nonlocal had
+        for _ in range(MANY):
+            await turns.event("ann")
+            had += 1
 
-    *sent, _ = await asyncio.gather(*(follow() for _ in range(MANY)), others())
-    assert sent == [MANY] * MANY
+    await asyncio.gather(*(follow() for _ in range(MANY)), others())
     assert most == 1

@@ -63,6 +63,17 @@ def test_an_entry_is_printed_or_written_and_written_once(home: Path, name: str) 
     assert ("tool `ask` of the MCP server" in every) is (assistants()[name].command is not None)
 
 
+@pytest.mark.parametrize("name", list(assistants()))
+def test_what_was_written_is_named_for_who_wants_to_remove_it(home: Path, name: str) -> None:
+    done = pnyx("integrate", name, "--write")
+    one = assistants()[name]
+    said = " ".join(done.err.split()).partition("to remove it: ")[2]
+    files = [f"~/{file.relative_to(home)}" for file in home.rglob("*") if file.is_file()]
+    assert all(file in said for file in files if "pnyx" in (home / file[2:]).read_text())
+    wanted = {"yaml": "delete ~/", "toml": ".pnyx]", "json": f'"pnyx" in "{one.place[-1]}"'}
+    assert wanted[one.format] in said
+
+
 def test_a_file_is_copied_before_it_changes_and_stays_a_link_with_its_mode(
     home: Path, tmp_path: Path
 ) -> None:

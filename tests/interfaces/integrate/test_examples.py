@@ -85,10 +85,10 @@ async def test_the_pipe_answers_without_a_stream_and_asks_a_cheap_model_for_titl
 
 async def test_the_pipe_says_what_is_wrong(pipe: Any) -> None:
     pipe.valves.api_key = "wrong"
-    assert "a key is required" in (await pipe.pipes())[0]["name"]
-    assert "a key is required" in await pipe.pipe(CHAT)
+    assert "this key is not valid" in (await pipe.pipes())[0]["name"]
+    assert "this key is not valid" in await pipe.pipe(CHAT)
     pieces = [piece async for piece in await pipe.pipe({**CHAT, "stream": True})]
-    assert "a key is required" in "".join(pieces)
+    assert "this key is not valid" in "".join(pieces)
     pipe.valves.base_url = "http://127.0.0.1:1/v1"
     assert "does not answer" in (await pipe.pipes())[0]["name"]
 

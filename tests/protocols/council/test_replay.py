@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, VoteTallied
+from pnyx.core.events import CallStarted, VoteTallied
 from pnyx.core.protocol import Protocol
 from pnyx.core.steps import Brief, Decision, Panel
 from pnyx.errors import ProviderError
@@ -21,9 +23,9 @@ from pnyx.run.drive import drive
 from pnyx.run.result import Result
 from pnyx.run.spec import Spec
 from pnyx.store import Database
-from pnyx.store.records import runs as store
-from tests.support.panels import Host, ProcessKilled, open_database, performer, seats
+from tests.support.panels import Host, open_database, performer, seats
 from tests.support.processes import Node
+from tests.support.replaying import check_kills, check_log, read_log
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0)
@@ -60,48 +62,23 @@ async def attempt(database: Database, host: Host, rounds: int) -> Decision:
     return decision
 
 
-async def read(database: Database) -> list[Event]:
-    return await database.read(lambda c: store.log(c, "r"))
-
-
-def check(log: list[Event]) -> None:
-    assert [e.seq for e in log] == list(range(1, len(log) + 1))
-    ends = Counter(
-        e.key for e in log if isinstance(e, CallFinished) or (isinstance(e, CallFailed) and e.final)
-    )
-    assert set(ends.values()) == {1}
-
-
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
     part: int, tmp_path: Path
 ) -> None:
     database = await open_database(tmp_path, "whole.db")
     whole = Host(rule)
-    want = await attempt(database, whole, 4)
-    log = await read(database)
-    check(log)
+    want = await attempt(database, whole, rounds=4)
+    log = await read_log(database)
+    check_log(log)
     assert want.rounds > 1
     assert "confirm" in {e.phase for e in log if isinstance(e, CallStarted)}
     told = [e.rule for e in log if isinstance(e, VoteTallied)]
     assert told == ["endorsements"] * want.rounds + ["approvals"]
     await database.close()
     assert len(whole.sent) > 2 * PARTS
-    for k in range(part, len(whole.sent), PARTS):
-        database = await open_database(tmp_path, f"{k}.db")
-        with pytest.raises(ProcessKilled):
-            await attempt(database, Host(rule, die_before=k), 4)
-        await database.write(lambda c: None)  # what was queued before the end may still be committed
-        before = await read(database)
-        recorded = {e.key for e in before if isinstance(e, CallFinished)}
-        assert await attempt(database, Host(rule), 4) == want
-        log = await read(database)
-        check(log)
-        assert not recorded & {e.key for e in log[len(before) :] if isinstance(e, CallStarted)}
-        third = Host(rule)
-        assert await attempt(database, third, 4) == want
-        assert third.sent == []
-        await database.close()
+    calls = itemgetter(slice(part, None, PARTS))
+    await check_kills(tmp_path, partial(attempt, rounds=4), whole, want, calls)
 
 
 async def finish(folder: Path, host: Host, **options: Any) -> Result:

@@ -122,6 +122,32 @@ def test_late_rows_are_added_up_with_the_next_day(connection: Connection) -> Non
     assert calls() == total
 
 
+@pytest.mark.parametrize("ahead", ["2026-01-06", "2026-01-09", "2027-03-01"])
+def test_what_is_stored_after_a_clock_was_ahead_is_counted(connection: Connection, ahead: str) -> None:
+    """The days that such a clock took for over were closed for good."""
+    for table in (run_costs, cost_days):
+        connection.execute(delete(table))
+
+    def store(run: str, day: str) -> None:
+        connection.execute(insert(run_costs), [full_row(run, day, "a:x")])
+
+    def check(today: str) -> None:
+        total = connection.execute(select(func.sum(run_costs.c.calls))).scalar()
+        assert sum(one.calls for one in cost_sums(connection, today=today)) == total
+
+    store("run0", "2026-01-05")
+    sum_up(connection, "2026-01-05")
+    store("run1", ahead)  # the clock is ahead for a while
+    sum_up(connection, ahead)
+    store("run2", "2027-03-05")
+    sum_up(connection, "2027-03-08")
+    for number, day in enumerate(("2026-01-05", "2026-01-05", "2026-01-06", "2026-01-08", "2026-01-20"), 3):
+        store(f"run{number}", day)
+        check(day)
+        sum_up(connection, day)
+        check(day)
+
+
 @pytest.mark.parametrize("day", ["2026", "0000-00-00", "9999-12-31"])
 def test_a_clock_that_is_wrong_stops_no_run(connection: Connection, day: str) -> None:
     connection.execute(delete(run_costs))

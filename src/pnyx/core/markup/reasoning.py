@@ -18,7 +18,7 @@ from .reasoning_tags import (
     LONGEST,
     STARTS,
     TURN_STARTS,
-    WRAPPERS,
+    WRAPPER,
     Tag,
     is_unfinished,
     may_be_bare,
@@ -77,11 +77,6 @@ class ReasoningSplitter:
         self._has_tags, self._is_first = False, True
         self._unpaired: set[str] = set()
         self._line = _Line()
-
-    @property
-    def is_reasoning(self) -> bool:
-        """Whether the next piece continues a block of reasoning."""
-        return bool(self._block_name)
 
     @property
     def result(self) -> Split:
@@ -205,11 +200,9 @@ class ReasoningSplitter:
         """The token or tag around the answer that stands at `place`; "" if there is none."""
         if self._wrapper and text.startswith(self._wrapper, place):
             return self._wrapper
-        if self._has_tags and not "".join(self._answer).strip():
-            for tag, closing in WRAPPERS.items():
-                if text.startswith(tag, place):
-                    self._wrapper = closing
-                    return tag
+        if self._has_tags and not "".join(self._answer).strip() and (tag := WRAPPER.match(text, place)):
+            self._wrapper = f"</{tag['name']}>"
+            return tag[0]
         return next((one for one in BOXES if text.startswith(one, place)), "")
 
     def _read_tag(self, tag: Tag, is_end: bool, out: list[str]) -> bool:

@@ -16,7 +16,7 @@ __all__ = [
     "LONGEST",
     "STARTS",
     "TURN_STARTS",
-    "WRAPPERS",
+    "WRAPPER",
     "Tag",
     "is_unfinished",
     "may_be_bare",
@@ -78,11 +78,13 @@ _END_TOKENS = (
     ),
     *("<|EOT|>", "<|im_assistant|>", "<|assistant|>", "<|fim_pad|>", "<_end>", "<extra_id_1>"),
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
-    *("<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
+    *("[END FINAL RESPONSE]", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
 )
-"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>` count too."""
+"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>` or `<|…eos…|>`
+count too, and those with the wide bars of DeepSeek and Hunyuan."""
 END_TOKENS = regex(
-    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}end[a-z_]{{0,20}}\|>)\s*)+"
+    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos)[a-z_]{{0,20}}\|>"
+    r"|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])\s*)+"
 )
 """A sequence of end-of-turn tokens."""
 
@@ -95,26 +97,27 @@ TURN_STARTS = (
     "<|start|>assistant<|message|>",
 )
 """Tokens by which chat templates begin the turn of the model, which a server may leave before its text."""
-WRAPPERS = {"<answer>": "</answer>", "<response>": "</response>"}
+WRAPPER = regex(r"(?i)<(?P<name>(?:final_?)?(?:answer|response|output|solution)|final)>")
 """Tags in which models that were trained to think put their answer, behind their thoughts."""
 
 BARE = (
     regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
     regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
+    regex(r"(?s)\s*Here are my reasoning steps:(?P<reasoning>.+?)\[BEGIN FINAL RESPONSE\](?P<answer>.*)"),
 )
 """Replies whose thoughts stand between words: of gpt-oss whose server has taken out the special tokens, and
-left the names of the channels; of Granite."""
-_BARE_STARTS = ("analysis", "Here is my thought process:")
-BARE_ENDS = ("assistantfinal", "Here is my response:")
+left the names of the channels; of Granite; of Apriel."""
+_BARE_STARTS = ("analysis", "Here is my thought process:", "Here are my reasoning steps:")
+BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]")
 
-_LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES, *WRAPPERS, *WRAPPERS.values())
+_LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
 LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
-    rf"(?i:</?(?:[a-z:_]{{0,32}}|{_NAME}{_ATTRIBUTES}))"
+    rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|{_NAME}{_ATTRIBUTES}))|<｜[^｜<>\n]{{0,30}}｜?"
     r"|(?i:<details\s[^<>\n]{0,170})"
     r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[a-z_]{0,44}\|?)?)?"
 )

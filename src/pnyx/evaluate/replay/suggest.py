@@ -106,8 +106,8 @@ def suggest(
         raise UsageError("a panel needs the answers of at least two models to the same questions")
     if len(questions) < ENOUGH:
         raise UsageError(
-            f"a suggestion needs {ENOUGH} questions with a known right answer that all models were asked; "
-            f"there are {len(questions)}"
+            f"a suggestion needs {ENOUGH} questions with a known right answer that {' and '.join(models)} "
+            f"were all asked; there are {len(questions)}"
         )
     drawn = list(questions)
     random.Random(seed).shuffle(drawn)

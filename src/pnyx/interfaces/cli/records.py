@@ -19,6 +19,9 @@ __all__ = ["missing_database", "note_new_database", "require_database", "with_re
 
 T = TypeVar("T")
 
+SQLITE = b"SQLite format 3\0"
+"""The first bytes of a database."""
+
 
 def missing_database(settings: Settings) -> Path | None:
     """Return the file of the database if there is none yet. Of a server, `RunRecords.open` says so."""
@@ -36,12 +39,22 @@ def require_database(settings: Settings) -> None:
     """
     missing, origin = missing_database(settings), settings.origin("storage", "url")
     if missing is not None and origin != "default":
-        near = sorted(one.name for one in missing.parent.glob(f"*{missing.suffix}") if one.is_file())
+        near = sorted(one.name for one in missing.parent.glob(f"*{missing.suffix}") if _is_sqlite(one))
         there = f"; there are: {', '.join(near[:5])}" if near else ""
         raise ConfigError(
             f"there is no database {missing} (named by {origin}){there}. Check the name; "
             "`pnyx ask` creates the database"
         )
+
+
+def _is_sqlite(file: Path) -> bool:
+    try:
+        if not file.is_file():  # reading a pipe would wait
+            return False
+        with file.open("rb") as opened:
+            return opened.read(len(SQLITE)) == SQLITE
+    except OSError:  # a file of somebody else
+        return False
 
 
 def note_new_database(settings: Settings, output: Output) -> None:

@@ -149,6 +149,7 @@ class Access:
 
     async def _no_owner(self, scope: Message, headers: _Headers) -> Any:
         """Return the response to a request without a valid key; that to one of many wrong keys comes late."""
+        problem = "a key is required: Authorization: Bearer KEY"
         if headers.many("authorization") or headers.many("x-api-key"):
             scope.setdefault("state", {})["wrong_key"] = True
             delay_s = self._wrong_keys.count((scope.get("client") or ("",))[0])
@@ -156,7 +157,9 @@ class Access:
                 return refusal(429, "too many wrong keys from this address; try again later", CLOSE)
             if delay_s:
                 await self._wrong_keys.wait(delay_s)
-        return _unauthorized("a key is required: Authorization: Bearer KEY")
+            # Which of the three it is, only the operator may read.
+            problem = "this key is not valid here: it is mistyped, expired or revoked, or of another server"
+        return _unauthorized(problem)
 
     async def _key_valid(self, scope: Message) -> bool:
         """Whether the key of the request still has the same owner, or its link still opens the same run."""

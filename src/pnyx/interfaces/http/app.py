@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
-from weakref import WeakValueDictionary
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from ..._version import __version__
 from ...errors import PnyxError, StoreError
@@ -54,6 +53,7 @@ COMPRESSED_BYTES = 4096
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
+ROUTERS = (RUNS, SHARES, *APIS, LISTING, EVALUATIONS, METRICS_PAGE)
 ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     # By reference, because FastAPI would build a validator of each model for each route: a tenth of a second.
@@ -72,10 +72,9 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
     app.state.service = service
     app.state.retries = Retries()
-    app.state.long_reads = WeakValueDictionary()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in (RUNS, SHARES, *APIS, LISTING, EVALUATIONS, METRICS_PAGE):
+    for router in ROUTERS:
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
@@ -96,7 +95,14 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
         most_open = max(1, most_connections(serve.connections) // 2)
         limits, open_share = service.key_limits, Shares(service).open
         access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share, local)
-        yield Shapes(Observed(_shared(access, serve.origins), service, log), app)
+        shared = _shared(access, serve.origins)
+        yield Shapes(Observed(shared, service, log, _routes(app)), app)
+
+
+def _routes(app: FastAPI) -> list[BaseRoute]:
+    """All routes. Those of a router that the app includes are not in the app's own list."""
+    routes = [route for router in ROUTERS for route in router.routes]
+    return [*routes, *(route for route in app.router.routes if isinstance(route, Route))]
 
 
 def _shared(app: Any, origins: Sequence[str]) -> Any:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+
+from starlette.routing import BaseRoute, Match
 
 from ...run.observer import ORIGIN, Origin, TraceContext
 from ..service import RunService
@@ -17,13 +20,13 @@ UNMATCHED = "unmatched"
 
 class Observed:
     """ASGI middleware that says which request a run comes from, and tells `RunService.telemetry` of each.
-    log: of what keys are used for.
+    log: of what keys are used for. routes: of the server, to name that of a request which is refused before.
 
     Needs the id of the request in `scope["state"]`. A request is over when its response is.
     """
 
-    def __init__(self, app: App, service: RunService, log: KeyLog) -> None:
-        self.inner, self._service, self._log = app, service, log
+    def __init__(self, app: App, service: RunService, log: KeyLog, routes: Sequence[BaseRoute]) -> None:
+        self.inner, self._service, self._log, self._routes = app, service, log, routes
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -48,7 +51,7 @@ class Observed:
             await self.inner(scope, receive, observed)
         finally:
             ORIGIN.reset(token)
-            state, route = scope["state"], _route(scope)
+            state, route = scope["state"], _route(scope, self._routes)
             name = "" if state.get("wrong_key") else state.get("owner")
             if name is not None:
                 client = (scope.get("client") or ("",))[0]
@@ -64,8 +67,10 @@ class Observed:
                 )
 
 
-def _route(scope: Message) -> str:
-    """The path of the route that served the request, with its parameters by name."""
+def _route(scope: Message, routes: Sequence[BaseRoute]) -> str:
+    """The path of the route that served the request or would have, with its parameters by name."""
     route = scope.get("route")
+    if route is None:
+        route = next((one for one in routes if one.matches(scope)[0] is Match.FULL), None)
     path = getattr(route, "path_format", None) or getattr(route, "path", None)
     return path if isinstance(path, str) else UNMATCHED

@@ -27,7 +27,7 @@ from ..views.feedback import feedback_document
 from ..views.records import Record
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
-from .state import CLIENT_LEFT, long_read, owner_of, service_of, turns_of, wait_for_disconnect
+from .state import CLIENT_LEFT, long_read, owner_of, reader_of, service_of, wait_for_disconnect
 from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_events, run_headers
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
@@ -159,8 +159,8 @@ async def events(
     seen, whole = max(after, last_event_id), prompts == "include"
     if limit is None:
         cancel = on_disconnect == "cancel"
-        turns = turns_of(request)
-        return run_events(service, row.id, turns, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
+        reader = reader_of(request)
+        return run_events(service, row.id, reader, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
     shown = partial(as_stored, prompts=whole)
     async with long_read(request):
         page = await service.page(row.id, seen, limit + 1, prompts=whole)
@@ -255,9 +255,10 @@ async def _reply(request: Request, service: RunService, run_id: str, wait: Wait)
         handle.stream_text()
     headers = {"Location": f"/v1/runs/{run_id}", "X-Run-Id": run_id}
     if wait.stream:
-        return run_events(service, run_id, turns_of(request), tokens=wait.tokens, cancel=cancel)
+        return run_events(service, run_id, owner_of(request), tokens=wait.tokens, cancel=cancel)
     if wait.wait:
-        result = await wait_unless_disconnected(service, run_id, wait_for_disconnect(request), cancel=cancel)
+        leaving = wait_for_disconnect(request)
+        result = await wait_unless_disconnected(service, run_id, owner_of(request), leaving, cancel=cancel)
         return Response(status_code=CLIENT_LEFT) if result is None else Exact(result.to_json(), 200, headers)
     record = await service.state(run_id)
     finished = record.result.status in FINAL

@@ -21,7 +21,7 @@ from ..views.catalogue import describe_protocol
 from .errors import Exact
 from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
-from .state import long_read, owner_of, service_of, turns_of
+from .state import long_read, owner_of, reader_of, service_of
 from .streaming import encoded, error_messages, event_source, page_of_events
 
 __all__ = ["ROUTER", "SHARED"]
@@ -111,13 +111,12 @@ async def read_shared_events(
         return found
 
     if limit is not None:
-        page = await service.page(run_id, seen, limit + 1, prompts=False)
-        return await page_of_events(request, page, limit, document, PRIVATE)
+        async with long_read(request):
+            page = await service.page(run_id, seen, limit + 1, prompts=False)
+            return await page_of_events(request, page, limit, document, PRIVATE)
 
-    turns = turns_of(request)
-    watched = watch(service, run_id, after=seen, tokens=tokens, prompts=False, turn=turns.read)
-    messages = encoded(watched, document, turns)
-    return event_source(service, messages, run_id, error_messages, headers=PRIVATE)
+    watched = watch(service, run_id, reader_of(request), after=seen, tokens=tokens, prompts=False)
+    return event_source(service, encoded(watched, document), run_id, error_messages, headers=PRIVATE)
 
 
 @ROUTER.get("/shared/export", response_class=Response, responses=EXPORTS)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 
@@ -15,13 +11,12 @@ from ..service import RunService
 
 __all__ = [
     "CLIENT_LEFT",
-    "Turns",
     "long_read",
     "origin_of",
     "owner_of",
     "page_of",
+    "reader_of",
     "service_of",
-    "turns_of",
     "wait_for_disconnect",
 ]
 
@@ -41,38 +36,15 @@ def owner_of(request: Request) -> str:
     return owner
 
 
-@asynccontextmanager
-async def long_read(request: Request) -> AsyncIterator[None]:
-    """Hold the only long read of an owner's runs, or of a shared one, after those before it.
-
-    A run of 10,000 events takes 100 MB while it is read and written.
-    """
-    async with _lock(request, "run"):
-        yield
-
-
-@dataclass(frozen=True)
-class Turns:
-    """What the followers of an owner's runs, or of a shared run, do one after another.
-
-    read: a page of stored events. encode: an event, so that many followers hold up others no longer than one.
-    """
-
-    read: asyncio.Lock = field(default_factory=asyncio.Lock)
-    encode: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
-def turns_of(request: Request) -> Turns:
-    """Return the turns that a follower has to wait for."""
-    return Turns(_lock(request, "page"), _lock(request, "event"))
-
-
-def _lock(request: Request, what: str) -> asyncio.Lock:
-    """The lock of an owner, or of a shared run; it is forgotten once nobody holds it or waits for it."""
+def reader_of(request: Request) -> str:
+    """Return who reads, for `ReadingTurns`: the owner of the key, or the link to a run."""
     state = request.scope["state"]
-    locks: WeakValueDictionary[str, asyncio.Lock] = request.app.state.long_reads
-    name = f"owner:{state['owner']}" if "owner" in state else f"shared:{state['share'].run_id}"
-    return locks.setdefault(f"{what}:{name}", asyncio.Lock())
+    return state["owner"] if "owner" in state else f"shared run {state['share'].run_id}"
+
+
+def long_read(request: Request) -> asyncio.Lock:
+    """The lock of who reads a whole run."""
+    return service_of(request).reading.whole(reader_of(request))
 
 
 def origin_of(request: Request) -> Origin:

@@ -19,7 +19,6 @@ from ...store.records.entries import PROMPTS
 from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
-from .state import Turns
 
 __all__ = [
     "GZIP_LEVEL",
@@ -52,7 +51,7 @@ def run_headers(run_id: str) -> dict[str, str]:
 def run_events(
     service: RunService,
     run_id: str,
-    turns: Turns,
+    reader: str,
     *,
     after: int = 0,
     tokens: bool = False,
@@ -61,30 +60,23 @@ def run_events(
 ) -> EventSourceResponse:
     """Return a run's events as a response: `id` is the `seq`, `event` the type.
 
-    If the run cannot be followed to its end, the last event is `error`, with the API's error object. prompts,
-    cancel: as for `watch`.
+    If the run cannot be followed to its end, the last event is `error`, with the API's error object. reader,
+    prompts, cancel: as for `watch`.
     """
 
     options: dict[str, Any] = {"after": after, "tokens": tokens, "prompts": prompts, "cancel": cancel}
-    watched = watch(service, run_id, turn=turns.read, **options)
-    messages = encoded(watched, partial(as_stored, prompts=prompts), turns)
+    watched = watch(service, run_id, reader, **options)
+    messages = encoded(watched, partial(as_stored, prompts=prompts))
     return event_source(service, messages, run_id, error_messages)
 
 
 async def encoded(
-    watched: AsyncGenerator[Event, None], document: Callable[[Event], dict[str, Any] | None], turns: Turns
+    watched: AsyncGenerator[Event, None], document: Callable[[Event], dict[str, Any] | None]
 ) -> AsyncIterator[ServerSentEvent]:
-    """Yield the messages of events. document: as for `page_of_events`.
-
-    Of the followers that share `turns`, one encodes an event in each turn of the event loop: many that are
-    ready at once would otherwise hold up everything else.
-    """
+    """Yield the messages of events. document: as for `page_of_events`."""
     async with aclosing(watched) as events:
         async for event in events:
-            async with turns.encode:
-                sent = message(event, document(event))
-                await asyncio.sleep(0)
-            if sent is not None:
+            if (sent := message(event, document(event))) is not None:
                 yield sent
 
 

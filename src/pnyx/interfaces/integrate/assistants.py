@@ -159,6 +159,16 @@ class Assistant:
             document = {key: document}
         return document
 
+    def removal(self, path: str, command_path: str | None) -> str:
+        """Return how a person removes what was written. path, command_path: the files, as they are shown."""
+        if self.format == "yaml":
+            delete = f"delete {path}"
+        else:
+            table = ".".join((*self.place, SERVER))
+            what = f"the tables [{table}]" if self.format == "toml" else f'"{SERVER}" in "{self.place[-1]}"'
+            delete = f"delete {what} from {path}"
+        return delete if command_path is None else f"{delete}, and delete {command_path}"
+
 
 def assistants() -> Mapping[str, Assistant]:
     """Return every assistant by its name."""

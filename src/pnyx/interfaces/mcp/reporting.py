@@ -12,7 +12,7 @@ from ...core.models import money
 from ...errors import PnyxError
 from ...run.spec import Spec
 from ...run.spending.expectation import usual_replies
-from ..views.records import Record
+from ...store.records.runs import RunRow
 from ..views.transcript import Transcript, quantity
 from .peer import Peer
 
@@ -49,20 +49,21 @@ class Report:
     _transcript: Transcript = field(default_factory=Transcript)
 
     @classmethod
-    def of(cls, peer: Peer, record: Record, redact: Callable[[str], str]) -> Report:
-        """A report that goes on where a stored run stands."""
-        replies = sum(map(_is_reply, record.events))
-        report = cls(peer, record.row.id, replies, _usual(record), redact)
-        for event in record.events:
-            report._transcript.add(event)
-            report._enter(event)
-        return report
+    def of(cls, peer: Peer, row: RunRow, redact: Callable[[str], str]) -> Report:
+        """A report on a stored run, of which no event is counted yet."""
+        return cls(peer, row.id, 0, _usual(row), redact)
 
     async def begin(self) -> None:
         """Send the run's id."""
         text = f"run {self.run_id} has started; read it with `show`, continue it with `resume`"
         await self._progress(self.replies, text)
         await self.peer.log("info", f"run {self.run_id} has started", run_id=self.run_id)
+
+    def count(self, event: Event) -> None:
+        """Add an event that the client is not notified of: the report goes on after it."""
+        self.replies += _is_reply(event)
+        self._transcript.add(event)
+        self._enter(event)
 
     async def add(self, event: Event) -> None:
         """Send what an event means for a person who waits."""
@@ -120,8 +121,8 @@ def _ending(event: RunFinished) -> str:
     return f"{event.status}, {money(cost)}"
 
 
-def _usual(record: Record) -> int | None:
+def _usual(row: RunRow) -> int | None:
     try:
-        return usual_replies(Spec.from_json(record.row.check().spec, record.row.id))
+        return usual_replies(Spec.from_json(row.check().spec, row.id))
     except PnyxError:  # such as a protocol that is not installed here; the run has its own error then
         return None

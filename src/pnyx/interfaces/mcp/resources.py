@@ -38,11 +38,10 @@ from ...errors import NotFound, PnyxError, UsageError
 from ...store.records.runs import RunRow
 from ..cursor import cursor_after, parse_cursor
 from ..follow import follow
-from ..render.markdown import as_markdown
 from ..render.terminal import clip, flat
 from ..service import RunService
 from .peer import Peer
-from .tools import NOTICE, run_document, sendable
+from .tools import NOTICE, run_document, sendable, transcript_of
 
 __all__ = ["TEMPLATES", "listen", "read", "resource_list", "subscribe", "template_list", "unsubscribe"]
 
@@ -97,11 +96,11 @@ async def template_list(
 async def read(service: RunService, peer: Peer, params: ReadResourceRequestParams) -> ReadResourceResult:
     """Read a run or its transcript. Raises `NotFound`, `StoreError`."""
     run_id, transcript = _parse(params.uri)
-    record = await service.read(run_id, peer.owner)
     if transcript:
-        document = as_markdown(record, service.redact, reasoning=False)
-        text, kind = sendable(f"> {NOTICE}\n\n{document}"), MARKDOWN
+        document = await transcript_of(service, run_id, peer.owner)
+        text, kind = f"> {NOTICE}\n\n{document}", MARKDOWN
     else:
+        record = await service.state(run_id, peer.owner)
         text, kind = json.dumps(run_document(record), ensure_ascii=False, indent=2), JSON
     return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=kind, text=text)])
 
@@ -117,7 +116,7 @@ async def subscribe(service: RunService, peer: Peer, params: SubscribeRequestPar
 
     async def watch() -> None:
         updated = ResourceUpdatedNotification(params=ResourceUpdatedNotificationParams(uri=params.uri))
-        async with aclosing(_changes(service, row.id, row.seq)) as changes:
+        async with aclosing(_changes(service, row.id, peer.owner, row.seq)) as changes:
             async for _ in changes:
                 await push(updated)
 
@@ -152,7 +151,7 @@ async def listen(
 
     async def watch(uri: str, row: RunRow) -> None:
         updated = ResourceUpdatedNotificationParams(uri=uri, _meta=meta)
-        async with aclosing(_changes(service, row.id, row.seq)) as changes:
+        async with aclosing(_changes(service, row.id, peer.owner, row.seq)) as changes:
             async for _ in changes:
                 await peer.channel.notify(ResourceUpdatedNotification(params=updated))
 
@@ -165,11 +164,11 @@ async def listen(
     return SubscriptionsListenResult(_meta=meta)
 
 
-async def _changes(service: RunService, run_id: str, seen: int) -> AsyncGenerator[None, None]:
+async def _changes(service: RunService, run_id: str, reader: str, seen: int) -> AsyncGenerator[None, None]:
     """Yield when something in a run that people see has changed, until it is over."""
     try:
         while not service.draining:
-            async with aclosing(follow(service, run_id, seen, prompts=False)) as events:
+            async with aclosing(follow(service, run_id, reader, seen, prompts=False)) as events:
                 async for event in events:
                     seen = event.seq or seen
                     if isinstance(event, PhaseEntered | CallFinished | RunFinished):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import anyio
 
 from ... import protocols as known
+from ...core.events import Budget
 from ...core.models import money
 from ...errors import Running, UsageError
 from ...run.batch import failure
@@ -42,6 +43,7 @@ __all__ = [
     "sendable",
     "show",
     "tag",
+    "transcript_of",
 ]
 
 QUICK = "quick"
@@ -89,7 +91,7 @@ class Caller:
                 with self.waiting():
                     while (paused := await self._follow(run_id, seen)) is not None:
                         seen = paused
-            record = await self.service.read(run_id, self.owner)
+            record = await self._outcome(run_id)
         except asyncio.CancelledError:
             if wait:
                 self.service.abandon(run_id, pause=True)
@@ -105,10 +107,16 @@ class Caller:
             row = await self.service.find(run_id, self.owner)
             with anyio.move_on_after(wait_s):
                 await self._report(row.id, row.seq)
-        record = await self.service.read(run_id, self.owner)
-        redact = self.service.redact
-        text = as_markdown(record, redact, reasoning=False) if transcript else as_summary(record, redact)
+        record = await self._outcome(run_id)
+        if transcript:
+            text = await transcript_of(self.service, record.row.id, self.owner)
+        else:
+            text = as_summary(record, self.service.redact)
         return _result(record, text)
+
+    async def _outcome(self, run_id: str) -> Record:
+        """A run without its events, except for those that say what budget it lacks."""
+        return await self.service.state(run_id, self.owner, only=(Budget.type,))
 
     async def _follow(self, run_id: str, seen: int) -> int | None:
         """Follow a run until it is over or paused.
@@ -116,7 +124,7 @@ class Caller:
         Return the `seq` of its last event if it goes on from there with a larger budget, else None.
         """
         await self._report(run_id, seen)
-        record = await self.service.read(run_id, self.owner)
+        record = await self._outcome(run_id)
         budget = await ask_for_more(self.peer, record, self.service.settings)
         if budget is None:
             return None
@@ -127,14 +135,23 @@ class Caller:
     async def _report(self, run_id: str, seen: int) -> None:
         report = self._reported
         if report is None:
+            row = await self.service.find(run_id, self.owner)
+            report = self._reported = Report.of(self.peer, row, self.service.redact)
             # Only events after `seen` are reported; those before count.
-            record = await self.service.read(run_id, self.owner)
-            past = replace(record, events=tuple(one for one in record.events if (one.seq or 0) <= seen))
-            report = self._reported = Report.of(self.peer, past, self.service.redact)
+            await self._count(report, seen)
             await report.begin()
-        async with aclosing(follow(self.service, run_id, seen, prompts=False)) as events:
+        async with aclosing(follow(self.service, run_id, self.owner, seen, prompts=False)) as events:
             async for event in events:
                 await report.add(event)
+
+    async def _count(self, report: Report, seen: int) -> None:
+        if not seen:
+            return
+        async with aclosing(follow(self.service, report.run_id, self.owner, prompts=False)) as events:
+            async for event in events:
+                report.count(event)
+                if (event.seq or seen) >= seen:
+                    return
 
 
 async def ask(caller: Caller, request: Ask) -> ToolResult:
@@ -292,6 +309,17 @@ def _text(lines: Iterable[str]) -> str:
 def _data(document: dict[str, Any]) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(sendable(json.dumps(document, ensure_ascii=False)))
     return data
+
+
+async def transcript_of(service: RunService, run_id: str, owner: str) -> str:
+    """A run with its transcript as Markdown. Others are answered while a long one is written."""
+    async with service.reading.whole(owner):
+        record = await service.read(run_id, owner, prompts=False)
+        return await asyncio.to_thread(_transcript, record, service.redact)
+
+
+def _transcript(record: Record, redact: Callable[[str], str]) -> str:
+    return sendable(as_markdown(record, redact, reasoning=False))
 
 
 def sendable(text: str) -> str:

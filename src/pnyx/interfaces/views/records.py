@@ -107,10 +107,16 @@ def read_run(connection: Connection, prefix: str, owner: str | None = None, prom
     return Record(row, _result(row, events), events, _labels(connection, [row])[0])
 
 
-def read_state(connection: Connection, prefix: str, owner: str | None = None) -> Record:
-    """The same without its events. Raises `NotFound`, `Unreadable`."""
+def read_state(
+    connection: Connection, prefix: str, owner: str | None = None, only: Sequence[str] = ()
+) -> Record:
+    """The same without its events, except for those of the types in `only`.
+
+    Raises `NotFound`, `Unreadable`.
+    """
     row = store.find(connection, prefix, owner).check()
-    return Record(row, _result_of(connection, row), (), _labels(connection, [row])[0])
+    events = tuple(store.log(connection, row.id, prompts=False, only=only)) if only else ()
+    return Record(row, _result_of(connection, row), events, _labels(connection, [row])[0])
 
 
 def read_summary(connection: Connection, prefix: str, owner: str | None = None) -> Record:

@@ -24,6 +24,7 @@ from .refusals import (
     refuses_system,
     without_model,
 )
+from .responses_requests import wants_responses
 
 __all__ = ["Adjustments", "Change", "Learned"]
 
@@ -43,7 +44,8 @@ class Learned:
     last counted, prompt and output together. streams: whether it replies as a stream. None: unknown.
     levels: a parameter and a level of thinking -> the level that it takes instead. adaptive: it decides how
     many tokens it thinks. plain_schema: describe schemas in the prompt. no_system: it has no system role.
-    reasons: it has written thoughts. notes: what to tell the user with the next reply.
+    reasons: it has written thoughts. responses: it is asked in the Responses API; False: its host has none.
+    notes: what to tell the user with the next reply.
     """
 
     dropped: set[str] = field(default_factory=set)
@@ -58,6 +60,7 @@ class Learned:
     plain_schema: bool = False
     no_system: bool = False
     reasons: bool = False
+    responses: bool | None = None
     notes: list[str] = field(default_factory=list)
 
     def take_notes(self) -> tuple[str, ...]:
@@ -123,18 +126,25 @@ class Adjustments:
         found, learned = refused.report, self._learned[model]
         if found.status not in STATUSES or not refused.about_request or found.is_page:
             return None
-        if refused.kind in (*KINDS, "too_long", "overloaded") and found.status != 501:
+        wants_stream = refused.kind in KINDS and refuses_no_stream(found, body)
+        if refused.kind in (*KINDS, "too_long", "overloaded") and found.status != 501 and not wants_stream:
             changed, change = _lower_limit(learned, refused, body, model)
             if changed:
                 return change
         if refused.kind not in KINDS and not (refused.kind == "overloaded" and found.status == 500):
             return None
+        if learned.responses is not False and wants_responses(found, body):
+            change = Change(
+                "" if learned.responses else "is asked in the Responses API, as its host wants it"
+            )
+            learned.responses = True
+            return change
         if refuses_system(found, body):
             note = "has no system role: instructions are sent in the first message"
             change = Change("" if learned.no_system else note)
             learned.no_system = True
             return change
-        if refuses_stream(found, body) or refuses_no_stream(found, body):
+        if wants_stream or refuses_stream(found, body):
             note = "does not send its reply as a stream" if body.get("stream") else "replies only as a stream"
             change = Change("" if learned.streams is not None else note)
             learned.streams = not body.get("stream")

@@ -83,17 +83,15 @@ class Decompressor:
             return _zlib_reader(zlib.MAX_WBITS)
         if start.startswith(_ZSTD):
             return _zstd_reader()
-        if _is_text(start):
+        # These two have no mark, and some hosts announce them for a body that is plain.
+        unmarked = self._announced & {"deflate", "br"}
+        if not unmarked or _is_text(start):
             return None
-        if "deflate" in self._announced:
-            return _zlib_reader(-zlib.MAX_WBITS)
-        if "br" in self._announced:
-            return _brotli_reader()
-        return None
+        return _zlib_reader(-zlib.MAX_WBITS) if "deflate" in unmarked else _brotli_reader()
 
 
 def _is_text(start: bytes) -> bool:
-    """Whether a body starts as JSON, events, a page or words do: deflate and Brotli have no mark."""
+    """Whether a body starts as JSON, events, a page or words do."""
     return all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start.removeprefix(codecs.BOM_UTF8))
 
 

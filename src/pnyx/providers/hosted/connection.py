@@ -25,7 +25,7 @@ from ...json_bytes import json_bytes
 from .compression import Decompressor
 from .documents import Documents
 from .failures import failure, read_report
-from .trouble import NO_TLS, SOCKS, trouble
+from .trouble import NO_TLS, SOCKS, trouble, unreadable_certificates
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -41,6 +41,8 @@ PART_BYTES = 4_000
 CONNECTIONS = 1_000
 CONNECT_S = 10.0
 """How long a connection may take, with its TLS handshake."""
+AGAIN_S = 4.0
+"""The same after a connection that took longer: several seats and their retries may wait for this host."""
 IDLE_S = 60.0
 READ_S = 600.0
 """Silence that ends a call without a deadline."""
@@ -78,6 +80,7 @@ class Connection:
         self._https = base_url.startswith("https:")
         self._proxy = _proxy(base_url)
         self._session: aiohttp.ClientSession | None = None
+        self._silent = False
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -128,15 +131,7 @@ class Connection:
         if self._proxy is not None and self._proxy.lower().startswith("socks"):
             raise ProviderError("refused", f"cannot connect: {SOCKS}")
         try:
-            return await self._open().request(
-                method,
-                URL(url, encoded=True),
-                headers=[*headers, ("Accept-Encoding", "gzip, deflate")],
-                data=None if body is None else json_bytes(body),
-                allow_redirects=False,
-                proxy=self._proxy,
-                timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=limits.silence_s),
-            )
+            return await self._begin(method, url, headers, limits, body)
         except (*_NOT_SENT,) as exc:
             raise trouble(exc) from exc
         except TimeoutError as exc:
@@ -151,6 +146,35 @@ class Connection:
         except ValueError as exc:
             # Raised before anything is sent, for what cannot be; never raised for a reply.
             raise ProviderError("refused", f"the request cannot be made: {exc}") from exc
+
+    async def _begin(
+        self,
+        method: str,
+        url: str,
+        headers: list[tuple[str, str]],
+        limits: Limits,
+        body: dict[str, Any] | None,
+    ) -> aiohttp.ClientResponse:
+        """Send a request. How long its connection may take depends on how the last one ended."""
+        connect_s = min(AGAIN_S, CONNECT_S) if self._silent else CONNECT_S
+        try:
+            response = await self._open().request(
+                method,
+                URL(url, encoded=True),
+                headers=[*headers, ("Accept-Encoding", "gzip, deflate")],
+                data=None if body is None else json_bytes(body),
+                allow_redirects=False,
+                proxy=self._proxy,
+                timeout=aiohttp.ClientTimeout(sock_connect=connect_s, sock_read=limits.silence_s),
+            )
+        except aiohttp.ConnectionTimeoutError:
+            self._silent = True
+            raise
+        except (aiohttp.ClientError, OSError):
+            self._silent = False
+            raise
+        self._silent = False
+        return response
 
     async def close(self) -> None:
         if self._session is not None:
@@ -248,7 +272,10 @@ def _trust() -> ssl.SSLContext:
     # Loopback hosts do without certificates, and most start-ups without a second HTTP client.
     import httpx2
 
-    return httpx2.create_ssl_context()
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as exc:  # an `ssl.SSLError` too
+        raise ProviderError("refused", f"cannot connect: {unreadable_certificates(exc)}") from exc
 
 
 def _proxy(base_url: str) -> str | None:

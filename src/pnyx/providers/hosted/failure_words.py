@@ -16,9 +16,11 @@ __all__ = [
     "CRASHED",
     "FAILED_GENERATION",
     "FILTERED",
+    "LONGER",
     "MINIMAX",
     "NO_MODEL",
     "NO_PLACE",
+    "PER_MINUTE",
     "QUOTA",
     "RATE",
     "SPENT",
@@ -112,10 +114,19 @@ SPENT = regex(
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due"
     r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
     r"|billing to be enabled|account (?:is |has been |was )?suspended"
-    r"|balance is not enough|余额|额度不足|欠费|充值|余量|日流控",
+    r"|out of (?:\w+ ){0,3}quota|quota will be|usage limit of (?:your|the) (?:free |trial)"
+    r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
+    r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
+    r"|balance is not enough|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
+
+PER_MINUTE = regex(r"\bper[ _-]?(?:minute|second|60 ?s)\b|/ ?min(?:ute)?\b", re.IGNORECASE)
+"""A limit that comes back within a run, whatever its code is called: Cerebras has `token_quota_exceeded`."""
+
+LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billing)\b", re.IGNORECASE)
+"""Words of a limit that does not."""
 
 TOO_LONG = regex(
     # What there is too much of
@@ -180,7 +191,8 @@ FILTERED = regex(
     r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
-    r"|prohibited_content|blocked (?:input|output)|(?:input|output) was blocked"
+    r"|prohibited_content|blocked (?:input|output)|(?:input|output|prompt|content) (?:was |is )?blocked"
+    r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
     r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
 )
@@ -219,6 +231,7 @@ NO_MODEL = regex(
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
     r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
+    r"|does not work with the (?:\w+ )?model"
     r"|requested model is not supported|unexpected model name|模型不存在|model \S+ 不存在|您无权访问",
     re.IGNORECASE,
 )

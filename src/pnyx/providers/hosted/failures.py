@@ -19,8 +19,10 @@ from .failure_words import (
     CRASHED,
     FAILED_GENERATION,
     FILTERED,
+    LONGER,
     NO_MODEL,
     NO_PLACE,
+    PER_MINUTE,
     QUOTA,
     RATE,
     SPENT,
@@ -98,10 +100,13 @@ def _phrase(status: int) -> str:
 def _final_kind(found: Report) -> str:
     """The kind of a failure that no other request and no wait changes; "" for another failure."""
     status, words = found.status, found.words
-    if 402 in (status, found.named_status) or SPENT.search(words):
+    if 402 in (status, found.named_status) and status != 429:
+        return "refused"
+    passes = status == 429 and PER_MINUTE.search(found.english) and not LONGER.search(found.english)
+    if not passes and (found.named_status == 402 or SPENT.search(words)):
         return "refused"
     # An empty account does not fill by waiting, whatever its status.
-    if QUOTA.search(words) and not THROTTLED.search(found.code):
+    if QUOTA.search(words) and not (passes or THROTTLED.search(found.code)):
         return "refused"
     if not (status or found.named_status) and ALLOWANCE.search(words) and not RATE.search(words):
         return "refused"

@@ -55,6 +55,8 @@ _TOTALS = [
         rf"current length is (?P<total>{_N}) while limit is (?P<window>{_N})",
         # Cloudflare
         rf"input and maximum output tokens \((?P<total>{_N})\).{{0,60}}?limit \((?P<window>{_N})\)",
+        # SiliconFlow
+        rf"max_total_tokens \((?P<total>{_N})\).{{0,40}}? max_seq_len \((?P<window>{_N})\)",
         # Groq and OpenAI, of the tokens per minute
         rf"too large.{{0,200}}?limit:? (?P<window>{_N}), requested:? (?P<total>{_N})",
     )
@@ -99,13 +101,13 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"\b(?:input|prompt|messages)\b", re.IGNORECASE)
 _LIMIT = regex(
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) tokens",
+    r"|(?:output|completion) tokens|generation length",
     re.IGNORECASE,
 )
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
     r"|upper bound|over the limit|should be in"
-    r"|larger|above|up to|between|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大",
+    r"|larger|above|up to|between|limited to|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(

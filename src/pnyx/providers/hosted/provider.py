@@ -32,6 +32,7 @@ from .replies.forms import Reply
 from .replies.held_text import HeldText
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
+from .responses_requests import as_responses, in_chat_words
 from .thinking_switches import set_thinking
 
 if TYPE_CHECKING:
@@ -86,15 +87,18 @@ class HostedProvider:
         await self._connection.close()
 
     async def _complete(self, call: Call, on_text: Callable[[str], None] | None) -> Completion:
+        refused_chat: tuple[HostError, dict[str, Any]] | None = None
         for changes_left in reversed(range(MAX_CHANGES + 1)):
             learned = self._adjustments.of(call.model)
             request = await self._request(call, learned, on_text is not None)
             learned.apply(request.body)
+            is_chat = not learned.responses
+            sent = request if is_chat else as_responses(request)
             reply = Reply(self._dialect.reader)
             held = HeldText({tool.name for tool in call.tools}, on_text) if on_text and call.tools else None
             show = held.add if held else on_text
             try:
-                async with aclosing(self._texts(call, request, reply, on_text is not None)) as texts:
+                async with aclosing(self._texts(call, sent, reply, on_text is not None)) as texts:
                     async for text in texts:
                         if show is not None:
                             show(text)
@@ -107,9 +111,17 @@ class HostedProvider:
             except HostError as exc:
                 if reply.reader.text or not changes_left:
                     raise
-                change = self._adjustments.learn(call.model, exc, request.body)
+                body = request.body
+                if is_chat:
+                    refused_chat = (exc, body)
+                elif exc.kind == "not_found" and refused_chat is not None:
+                    # The host has no such API: what else it refuses of the chat request may be left out.
+                    learned.responses, (exc, body) = False, refused_chat
+                else:
+                    exc = in_chat_words(exc)
+                change = self._adjustments.learn(call.model, exc, body)
                 if change is None:
-                    raise
+                    raise exc from None
                 call = replace(call, max_tokens=change.max_tokens or call.max_tokens)
         raise AssertionError("the last attempt returns or raises")
 

@@ -162,6 +162,8 @@ _MARKUP = regex(r"<[^>]*>")
 
 def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     """The failure in the value of an `error` key, or in a document that is one."""
+    if isinstance(found, list) and found and isinstance(found[0], Mapping):
+        found = found[0]
     if not isinstance(found, Mapping):
         names = [around.get(name) for name in ("code", "status", "status_code", "error_type", "error_code")]
         code = " ".join(str(name) for name in names if name)

@@ -5,6 +5,7 @@ A message holds no address of a proxy, which may contain a password.
 
 from __future__ import annotations
 
+import os
 import ssl
 from errno import EHOSTUNREACH, ENETUNREACH
 
@@ -12,7 +13,7 @@ import aiohttp
 
 from ...errors import ProviderError
 
-__all__ = ["NO_TLS", "SOCKS", "trouble"]
+__all__ = ["NO_TLS", "SOCKS", "trouble", "unreadable_certificates"]
 
 NO_TLS = "the host speaks TLS: check whether base_url starts with https://"
 SOCKS = "SOCKS proxies are not supported: set HTTPS_PROXY to an HTTP proxy, or unset ALL_PROXY"
@@ -38,7 +39,10 @@ def _explain(exc: Exception) -> tuple[str, str]:
                 f"the proxy answers HTTP {exc.status}: {exc.message}{hint}"
             )
         case aiohttp.InvalidURL():
-            return "refused", "the address of the host, or of its proxy, is not a URL"
+            return "refused", (
+                "the address of the host, or of its proxy, is not a URL: "
+                "check base_url, and that HTTPS_PROXY starts with http://"
+            )
         case aiohttp.ClientProxyConnectionError():
             return "unreachable", f"the proxy cannot be reached ({_reason(exc)}): check HTTPS_PROXY"
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
@@ -62,6 +66,14 @@ def _explain_tls(cause: object, exc: Exception) -> tuple[str, str]:
         )
     reason = getattr(inner, "reason", None) or str(inner)
     return "refused", f"the host does not speak TLS ({reason}): check whether base_url starts with http://"
+
+
+def unreadable_certificates(exc: OSError) -> str:
+    """Why the certificates that the environment names cannot be used, and what to do."""
+    variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), "")
+    words = getattr(exc, "reason", None) or exc.strerror or str(exc)
+    fix = f"name a file in PEM form in {variable}, or unset it" if variable else "repair them"
+    return f"the certificates of authorities cannot be read ({words}): {fix}"
 
 
 def _explain_socket(exc: aiohttp.ClientConnectorError) -> str:

@@ -62,10 +62,17 @@ class CostSum:
         return self.cost_nusd / NUSD
 
 
-def cost_sums(connection: Connection, since: str = "", owner: str | None = None) -> list[CostSum]:
-    """Return the sums on and after the day `since` (ISO 8601), in no order. owner: only of their runs."""
+def cost_sums(
+    connection: Connection, since: str = "", owner: str | None = None, *, today: str | None = None
+) -> list[CostSum]:
+    """Return the sums on and after the day `since` (ISO 8601), in no order. owner: only of their runs.
+
+    today: ISO 8601, so that nothing is left out of days that a clock which was ahead has taken for over.
+    """
     last = _last(connection)
-    query = select(cost_days).where(cost_days.c.day >= since)
+    if today is not None:
+        last = min(last, _earlier(today, OPEN_DAYS))
+    query = select(cost_days).where(cost_days.c.day >= since, cost_days.c.day <= last)
     if owner is not None:
         query = query.where(cost_days.c.owner == owner)
     closed = [CostSum(**row._mapping) for row in connection.execute(query)]
@@ -73,9 +80,15 @@ def cost_sums(connection: Connection, since: str = "", owner: str | None = None)
 
 
 def sum_up(connection: Connection, today: str) -> None:
-    """Store the sums of the days that are over. today: ISO 8601. Quick if there is nothing to do."""
+    """Store the sums of the days that are over. today: ISO 8601. Quick if there is nothing to do.
+
+    Sums of today or of later days are those of a clock that was ahead; calls are stored on these days yet.
+    """
     last = _last(connection)
     over = _earlier(today, OPEN_DAYS)
+    if last >= today:
+        connection.execute(delete(cost_days).where(cost_days.c.day > over))
+        last = _last(connection)
     if not _NEW(connection, {"last": last, "over": over}):
         return
     if connection.dialect.name == "postgresql":

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from ...caching.regex import regex
 
-__all__ = ["NotLiteralError", "literal_key"]
+__all__ = ["CONSTANTS", "NotLiteralError", "literal_key"]
 
 MAX_NESTING = 30
 """Brackets inside each other."""
@@ -31,6 +31,14 @@ _CONSTANT = regex(
 )
 _CALL = regex(r"(set|frozenset|range|Counter|deque|OrderedDict|array|dict_(?:keys|values|items))\(")
 """Calls that Python prints for values which have no literal."""
+_OPAQUE = regex(
+    r"\([+-]?\d[\d.e]*[+-]\d[\d.e]*j\)|-?(?:inf|Infinity|nan|NaN)\b|Ellipsis\b|\.\.\.|<[A-Za-z][^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>"
+    r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|(?!OrderedDict|Counter)[A-Z]\w*(?=\()|defaultdict(?=\()"
+)
+"""Values inside brackets that have no literal, and complex numbers: `inf`, `Color.RED`, `Decimal('1')`."""
+CONSTANTS = frozenset(("true", "false", "none", "infinity", "-infinity", "inf", "-inf", "nan", "ellipsis"))
+"""Values in lower case that are no strings, `None` and not `'None'`."""
+_KEYWORD = regex(r"\s*([A-Za-z_]\w*)\s*=(?!=)")
 _ESCAPES = {
     "n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "\n": "", "/": "/",
@@ -76,6 +84,9 @@ class _Reader:
         self.string = None
         if depth > MAX_NESTING or self.at >= len(self.text):
             raise NotLiteralError
+        if depth and (opaque := _OPAQUE.match(self.text, self.at)):
+            self.at = opaque.end()
+            return f"={opaque[0]}{self._arguments(depth)}"
         if self.text[self.at] in _BRACKETS:
             return self._container(depth)
         if (call := _CALL.match(self.text, self.at)) and not self.text.startswith(")", call.end()):
@@ -89,6 +100,21 @@ class _Reader:
             self.at = constant.end()
             return _CONSTANTS[constant[0]]
         raise NotLiteralError
+
+    def _arguments(self, depth: int) -> str:
+        """The arguments of a call that is printed for a value, `(x=1, y=2)`; empty without one."""
+        if not self.text.startswith("(", self.at):
+            return ""
+        self.at += 1
+        items = list[str]()
+        while not self.take(")"):
+            keyword = _KEYWORD.match(self.text, self.at)
+            self.at = keyword.end() if keyword else self.at
+            items.append(f"{keyword[1] if keyword else ''}={self.value(depth + 1)}")
+            if not self.take(",") and not self.text.startswith(")", self.at):
+                raise NotLiteralError
+        self.string = None
+        return f"({','.join(items)})"
 
     def _call(self, name: str, start: int, depth: int) -> str:
         """The value of `frozenset({1, 2})`, `range(5)` and their kin, as Python compares them."""

@@ -61,6 +61,11 @@ _FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (regex(r"(?<=[)\]])\s*U\s*(?=[(\[])"), "∪"),
     (regex(r"(?<![A-Za-z\\])log_?(2|10)\s?(?=\()"), r"\\log_{\1}"),
     (regex(r"^\(([0-9A-Za-z]{1,40})\)(?=_)"), r"\1"),
+    (
+        regex(r"^([0-9A-F]{1,40}),? (?:in base |base |\((?:in )?base )-?(\w{1,8})\)?$", re.IGNORECASE),
+        r"\1_{\2}",
+    ),
+    (regex(r"^(?:in )?base[ -](\w{1,8})(?::|,) ?([0-9A-F]{1,40})$", re.IGNORECASE), r"\2_{\1}"),
     (regex(r"\\math(?:cal|rm|bf)\s*\{O\}|\\mathcal O"), "O"),
     (regex(r"\{:\}"), ":"),
     (

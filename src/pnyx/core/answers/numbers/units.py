@@ -163,6 +163,7 @@ def _load() -> None:
     for symbol, unit in _SYMBOLS.items():
         # If two symbols differ only in case (mW, MW), the text with its case is looked up first.
         _NAMES.setdefault(_singular(symbol.casefold()), unit)
+    del _NAMES["j"]  # 1j is imaginary
     _SYMBOLS.update({"Mb": _SYMBOLS["Mbit"], "Gb": _SYMBOLS["Gbit"]})
 
 

@@ -7,7 +7,7 @@ import functools
 from ...caching.regex import regex
 from ..language.folding import fold_words, items_of, strip_edges
 
-__all__ = ["chosen", "contradicts", "numbered_options"]
+__all__ = ["chosen", "contradicts", "numbered_options", "place_of"]
 
 MAX_OPTION = 200
 """Characters of an option that an answer may write out."""
@@ -28,6 +28,7 @@ _TAIL = regex(r"(?: only| (?:is|are) (?:correct|true|right))$", 2)
 _LABEL = regex(r"[(\[]?(?P<label>\d{1,2}|[IVX]{1,4})(?:[)\].:、]+|(?=$))(?:\s+(?P<rest>\S.*))?")
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth")
 _PLACE = regex(rf"(?:the )?({'|'.join(_PLACES)}) (?:option|choice|one|statement|answer)", 2)
+_NUMBERED = regex(r"(?:the )?(?:option|choice|statement) (?:no\. ?|number )?(\d)", 2)
 
 Options = tuple[tuple[str, str], ...]
 
@@ -66,6 +67,18 @@ def chosen(text: str, options: Options) -> frozenset[str] | None:
     return frozenset(found) if len(found) > 1 and all(found) else None
 
 
+def place_of(text: str, options: Options) -> int | None:
+    """The place, from 0, of the option that `text` names by its place: `the second option`, `option 2`."""
+    bare = _TAIL.sub("", strip_edges(text))
+    if match := _PLACE.fullmatch(bare):
+        at = _PLACES.index(match[1].lower())
+    elif (match := _NUMBERED.fullmatch(bare)) and not any(option[:1].isdigit() for _, option in options):
+        at = int(match[1]) - 1
+    else:
+        return None
+    return at if 0 <= at < len(options) else None
+
+
 def contradicts(text: str, options: Options) -> bool:
     """Whether `text` gives the number of one option and says what another one says."""
     match = _LABEL.fullmatch(strip_edges(text))
@@ -77,9 +90,8 @@ def contradicts(text: str, options: Options) -> bool:
 def _label(text: str, options: Options) -> str:
     """The label of the option that `text` is; empty if it is none, or its label and its text differ."""
     named = dict(options)
-    if place := _PLACE.fullmatch(text):
-        at = _PLACES.index(place[1].lower())
-        return options[at][0] if at < len(options) else ""
+    if (at := place_of(text, options)) is not None:
+        return options[at][0]
     if (match := _LABEL.fullmatch(text)) and match["label"] in named:
         return match["label"] if not match["rest"] or _same_text(match["rest"], named[match["label"]]) else ""
     same = [label for label, option in options if _same_text(text, option)]

@@ -125,6 +125,8 @@ _RATIO = regex(
 )
 _PROGRAM = regex(
     r"\w\([^()\n]{0,80}\)[^.?!\n]{0,20}\b(?:returns?|evaluates?|outputs?|gives?|yields?|shows?)\b"
+    r"|\w\([\[{'\"]"
+    r"|\b(?:does|will|would) (?:`[^`\n]{1,60}`|[\w.]+(?:\([^()\n]{0,60}\))?) (?:return|evaluate to)\b"
     r"|\breturn value\b|\b(?:function|program"
     r"|this code|provided code|snippet|expression|prints?|printed|output|Python)\b"
 )

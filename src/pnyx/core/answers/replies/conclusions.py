@@ -251,6 +251,16 @@ _PREDICATE = regex(
 )
 
 
+def _named(claim: str) -> str:
+    """The equations at the end of a sentence. What follows from a premise is the last one alone."""
+    found = _NAMED.search(claim)
+    if found is None or not is_definite(found["value"]):
+        return ""
+    if found["pause"] and _PREMISE.search(claim[: found.start()]):
+        return found["last"] if found["pause"] == ", " else ""
+    return found[0].rstrip(".")
+
+
 def _is_worked_out(before: str) -> bool:
     """Whether `before` an equals sign is a sum or a description, and not a name: `so 6 * 7`, `the cost`."""
     clause = _REMARKS.sub("", _CLAUSES.split(before)[-1]).strip()
@@ -261,10 +271,13 @@ def _is_worked_out(before: str) -> bool:
     return bool(_DIGIT.search(clause)) or len(clause.split()) > 1
 
 
+_EQUATION = r"\$?[A-Za-z](?:_?\w|\([a-z]\))?\s*=\s*"
 _NAMED = regex(
-    r"(?<![\w=+*/^<>!-])(?<![-+*/] )[A-Za-z](?:_?\w|\([a-z]\))?\s*=\s*(?P<value>[^\s=<>]+?(?:\s[a-z]+)?)\.?$"
+    rf"(?<![\w=+*/^<>!-])(?<![-+*/] )(?:{_EQUATION}[^\s=<>,]+(?P<pause>,? (?:and|or) |, ))*"
+    rf"(?P<last>{_EQUATION}(?P<value>[^\s=<>]+?(?:\s[a-z]+)?))\.?$"
 )
-"""A name and its value at the end of a sentence."""
+"""A name and its value at the end of a sentence, or several: `x = 2 or x = -2`."""
+_PREMISE = regex(r"\b(?:since|given|with|because|as|for|when|where|if|let) $", re.IGNORECASE)
 _CLAUSES = regex(r"[:;][*_]*\s|(?<!\d),\s|=")
 _WORDS = regex(r"[A-Za-z]{3,}[^\w($€£]*\s")
 _REMARKS = regex(r"\([^()]*[A-Za-z]{2}[^()]*\)")
@@ -310,8 +323,7 @@ def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[
         value = only(match["value"])
         worked_out = match["equals"] and is_definite(match["value"]) and _is_worked_out(match["before"])
         if match["equals"] and not worked_out:
-            named = _NAMED.search(claim)
-            return named[0].rstrip(".") if named and is_definite(named["value"]) else ""
+            return _named(claim)
         if (concludes or worked_out or (only_line and sentence == line)) and is_plausible(value):
             return value
     return ""

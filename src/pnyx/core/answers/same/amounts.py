@@ -16,6 +16,7 @@ from ...prose.language import language_of
 from ..language.sentences import is_known
 from ..reading.parse import Answer, read
 from ..words import table
+from .statements import alters_value
 
 __all__ = ["concluded_amount", "stated_amount"]
 
@@ -58,12 +59,30 @@ def stated_amount(text: str, question: str) -> str | None:
     left_out = [*words[:start], *words[end:]]
     if not left_out or not 0 < end - start <= MAX_VALUE_WORDS or _names_other(left_out, question, language):
         return None
+    if _alters(left_out, language) or any(
+        word in _DIGITS.findall(question) for word in _DIGITS.findall(text)
+    ):
+        return None
+    asked = question.casefold()
+    if start == 1 and end == len(words) and words[0].strip(_MARKS).casefold() not in asked.split():
+        return None  # `chapter 3` counts no chapters
     # What is counted stays: 12 books are no 12 dozen.
     last = len(words)
     while last > end and words[last - 1].strip(_MARKS).casefold() in small:
         last -= 1
     values = (" ".join(words[start:stop]).strip(_EDGES) for stop in range(last, end - 1, -1))
     return next((value for value in values if _is_amount(read(value))), None)
+
+
+def _alters(words: Sequence[str], language: str) -> bool:
+    """Whether one of the words denies or changes an amount, though the question has it too."""
+    folded = {word.strip(_MARKS).casefold() for word in words}
+    return not folded.isdisjoint(table("amounts")["alters"].get(language, ())) or (
+        language == "en" and alters_value(" ".join(words))
+    )
+
+
+_DIGITS = regex(r"\d+")
 
 
 def _is_plural(word: str, question: str) -> bool:

@@ -10,7 +10,7 @@ from ..reading.hints import NO_HINTS, Hints
 from ..reading.options import folded_option
 from ..reading.parse import Answer, read
 
-__all__ = ["is_mislabelled", "names_options"]
+__all__ = ["is_mislabelled", "names_options", "option_of"]
 
 Same = Callable[[Answer, Answer, Hints], bool]
 
@@ -21,7 +21,7 @@ def names_options(one: Answer, two: Answer, hints: Hints, same: Same) -> bool:
         return False
     letters = one.text.split(", ")
     items = [two.written] if len(letters) == 1 else list(items_of(two.written))
-    return sorted(letters) == sorted(_option_of(item, hints, same) for item in items)
+    return sorted(letters) == sorted(option_of(item, hints, same) for item in items)
 
 
 def is_mislabelled(text: str, hints: Hints) -> bool:
@@ -34,7 +34,7 @@ def is_mislabelled(text: str, hints: Hints) -> bool:
     return rest != own and rest in map(folded_option, options.values())
 
 
-def _option_of(text: str, hints: Hints, same: Same) -> str:
+def option_of(text: str, hints: Hints, same: Same) -> str:
     """The letter of the option that `text` names; empty if it names none, or several."""
     answer = read(text)
     if (behind := _LETTER_BEHIND.fullmatch(text)) and same(

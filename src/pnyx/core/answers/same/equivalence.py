@@ -9,10 +9,10 @@ from fractions import Fraction
 from ...caching.regex import regex
 from ...markup.notation import plain
 from ..code.identifiers import read_identifier
-from ..code.literals import is_credibly_code
+from ..code.literal_values import CONSTANTS
 from ..language.chemistry import read_species
-from ..language.entities import is_symbol, same_thing
-from ..language.folding import is_formula, items_of, same_name, strip_edges
+from ..language.entities import same_thing
+from ..language.folding import items_of, same_name
 from ..language.names import read_roman, same_spelling
 from ..language.sentences import stated
 from ..maths import differ_clearly, factors, has_products_of_sums, read_maths, same_value, symbolic
@@ -21,17 +21,19 @@ from ..numbers.dates import differ_in_weekday, read_weekday
 from ..numbers.ordinals import read_ordinal
 from ..numbers.ranges import read_range, read_ratio
 from ..numbers.units import NONE, read_unit
-from ..reading.choices import chosen, contradicts
+from ..reading.choices import chosen, contradicts, place_of
 from ..reading.counts import in_digits
 from ..reading.hints import NO_HINTS, Hints, hints_of
 from ..reading.parse import Answer, mathematical, normalise, read
 from ..words import months
 from .amounts import stated_amount
 from .bare import without_hedge, without_label
-from .choices import is_mislabelled, names_options
+from .choices import is_mislabelled, names_options, option_of
+from .letter_case import are_symbols, differ_in_case, names_files
 from .lists import same_items
 from .phrases import has_message, literal_in
 from .prints import same_constants, same_print
+from .repeated import without_repeated
 from .status_codes import asks_for_status, same_status
 
 __all__ = ["Answer", "normalise", "read", "same", "same_answer"]
@@ -75,6 +77,10 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         return False
     if hints.verbatim and not (_PRINTS.search(one) or _PRINTS.search(two)):
         return one.strip(" .") == two.strip(" .")  # all that stands there is printed
+    if question and not (hints.counted or hints.verbatim):
+        new = without_repeated(one, two, question), without_repeated(two, one, question)
+        if new != (one, two) and _same(read(new[0], hints), read(new[1], hints), hints):
+            return True
     mine, theirs = (_stated(one, question), _stated(two, question)) if question else (None, None)
     if (mine or theirs) and _same(read(mine or one, hints), read(theirs or two, hints), hints):
         return True
@@ -114,6 +120,7 @@ def _same(one: Answer, two: Answer, hints: Hints) -> bool:
     return (
         _same_kind(one, two, hints)
         or (bool(hints.numbered) and _same_choice(one, two, hints))
+        or (bool(hints.options) and _same_place(one, two, hints))
         or (hints.ratio and _same_ratio(one, two))
         or (
             not hints.verbatim
@@ -150,6 +157,18 @@ def _same_choice(one: Answer, two: Answer, hints: Hints) -> bool:
     return mine is not None and mine == chosen(two.written, hints.numbered)
 
 
+def _same_place(one: Answer, two: Answer, hints: Hints) -> bool:
+    """Whether one of them names an option by its place, and the other names it too: `the second option`."""
+    places = [place_of(answer.written, hints.options) for answer in (one, two)]
+    if places == [None, None]:
+        return False
+    mine, theirs = (
+        option_of(answer.written, hints, _same) if at is None else hints.options[at][0]
+        for answer, at in zip((one, two), places, strict=True)
+    )
+    return mine == theirs
+
+
 def _same_ratio(one: Answer, two: Answer) -> bool:
     mine, theirs = read_ratio(plain(one.written)), read_ratio(plain(two.written))
     return mine is not None and mine == theirs
@@ -172,7 +191,7 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return mine == theirs
     if (identifier := read_identifier(one.written)) and identifier == read_identifier(two.written):
         return True
-    if _are_symbols(one, two, hints):
+    if are_symbols(one, two, hints):
         return one.written == two.written
     if one.written[:1].isalpha() and same_thing(one.written, two.written, hints.topics):
         return True
@@ -199,7 +218,7 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return True
     if _is_roman(one, two, hints) or _is_roman(two, one, hints):
         return True
-    if (hints.printed or _names_files(one, two)) and _differ_in_case(one, two):
+    if (hints.printed or names_files(one, two)) and differ_in_case(one, two):
         return False
     if _bare(one) == _bare(two) or _label_matches(one, two) or _label_matches(two, one):
         return True
@@ -225,27 +244,6 @@ def _is_roman(one: Answer, two: Answer, hints: Hints) -> bool:
     if two.quantity is None or two.quantity.unit is not NONE or one.kind != "text" or hints.printed:
         return False
     return read_roman(one.written) == two.quantity.value
-
-
-def _are_symbols(one: Answer, two: Answer, hints: Hints) -> bool:
-    """Whether one is the symbol of an element and the other too, or a formula, so that case counts."""
-    if "element" not in hints.topics:
-        return False
-    symbols = [is_symbol(answer.written) for answer in (one, two)]
-    return any(symbols) and all(is_symbol(a.written) or is_formula(a.written) for a in (one, two))
-
-
-def _differ_in_case(one: Answer, two: Answer) -> bool:
-    mine, theirs = strip_edges(one.written), strip_edges(two.written)
-    return mine != theirs and mine.casefold() == theirs.casefold()
-
-
-def _names_files(one: Answer, two: Answer) -> bool:
-    """Whether they differ in a file, a path or an identifier, whose case counts: `chmod 755 run.sh`."""
-    words, others = one.written.split(), two.written.split()
-    return len(words) == len(others) > 1 and any(
-        a != b and is_credibly_code(a) and is_credibly_code(b) for a, b in zip(words, others, strict=True)
-    )
 
 
 def _place(answer: Answer) -> tuple[int, str] | None:
@@ -283,7 +281,7 @@ def _same_code(one: Answer, two: Answer, hints: Hints) -> bool:
     # The number 1 is not the string "1", but where no program is asked about, quotation marks say nothing.
     if literal.code.kind == "string" and hints.truth and other.quantity and not other.code:
         return _same(read(literal.code.text), other, NO_HINTS)
-    if literal.code.kind == "string" and (other.quantity or other.text in ("true", "false", "none")):
+    if literal.code.kind == "string" and (other.quantity or other.text in CONSTANTS):
         return False
     written = other.written.replace(" = ", "=") if "=" in literal.code.text else other.written
     return literal.code.same_text(written) or literal.code.same_text(other.exact)

@@ -100,4 +100,5 @@ def has_message(text: str) -> bool:
 
 def _is_meant(code: str, noun: str, asked: str) -> bool:
     """Whether `code` is a literal, or one word beside what the question asks for."""
-    return is_credibly_code(code) or (" " not in code and noun in asked and code.isascii())
+    word = " " not in code and code.isascii() and not code[:1].isdigit()
+    return is_credibly_code(code) or (word and noun in asked)

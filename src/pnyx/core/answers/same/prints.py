@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 
 from ...caching.regex import regex
+from ..code.literal_values import CONSTANTS
 from ..code.literals import unfenced
 from ..reading.parse import Answer
 
 __all__ = ["same_constants", "same_print"]
 
-_CONSTANTS = regex(r"\"[^\"]*\"|'[^']*'|\b(?:[Nn]one|null|nil|[Tt]rue|[Ff]alse|0[xob][0-9a-fA-F]+)\b")
+_CONSTANTS = regex(
+    r"\"[^\"]*\"|'[^']*'|\b(?:[Nn]one|null|nil|[Tt]rue|[Ff]alse)\b|(?<![\w.])[\d.]\w*(?:\.\w*)?"
+)
 
 
 def same_constants(one: str, two: str) -> bool:
-    """Whether two printed values write their constants alike: `None` and `null` are different outputs."""
+    """Whether two printed values write their constants alike: `None` is not `null`, and `1` not `1.0`."""
     return _constants(one) == _constants(two)
 
 
@@ -29,7 +32,7 @@ def same_print(one: Answer, two: Answer) -> bool:
     """
     literal, other = (one, two) if one.code else (two, one)
     if literal.code and literal.code.kind == "string":
-        if other.quantity or other.text in ("true", "false", "none"):
+        if other.quantity or other.text in CONSTANTS:
             return False
         return literal.code.same_text(_printed(other))
     return _printed(one) == _printed(two)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -85,12 +86,10 @@ async def _examine() -> tuple[list[Finding], bool]:
         refs = parse_seats(settings.panel.seats) or default_panel(settings).refs
     except PnyxError as exc:
         fix = "install a model, set one API key (such as OPENAI_API_KEY), or choose models in [panel] seats"
-        return [*findings, Finding("panel", False, str(exc), fix)], False
+        panel = Finding("panel", False, str(exc), fix)
+        return [*findings, *await _hosts(settings, ()), panel], False
     findings += _weights(refs, settings)
-    hosts = dict.fromkeys([*(ref.partition(":")[0] for ref in refs), *settings.providers])
-    findings += await asyncio.gather(
-        *(check_host(name, settings, refs) for name in hosts if settings.provider(name).kind != "embedded")
-    )
+    findings += await _hosts(settings, refs)
     findings += await asyncio.to_thread(_tools, settings.tools)
     failed = {finding.what for finding in findings if finding.ok is False}
     usable = [ref for ref in refs if not failed & {ref, f"provider {ref.partition(':')[0]}"}]
@@ -102,6 +101,14 @@ async def _examine() -> tuple[list[Finding], bool]:
     fix = "" if enough else "fix the seats that fail above, or choose others in [panel] seats"
     findings.append(Finding("panel", enough, f"{seats}; {protocol.name} requires {protocol.quorum}", fix))
     return findings, enough and findings[1].ok is not False
+
+
+async def _hosts(settings: Settings, refs: tuple[str, ...]) -> list[Finding]:
+    """The hosts of the seats, and the configured ones."""
+    names = dict.fromkeys([*(ref.partition(":")[0] for ref in refs), *settings.providers])
+    return await asyncio.gather(
+        *(check_host(name, settings, refs) for name in names if settings.provider(name).kind != "embedded")
+    )
 
 
 async def _database(settings: Settings) -> Finding:
@@ -199,13 +206,16 @@ async def check_host(name: str, settings: Settings, refs: tuple[str, ...]) -> Fi
 def _no_list(what: str, url: str, name: str, provider: ProviderSettings, exc: ProviderError) -> Finding:
     """The finding for a host that did not return its list of models."""
     error = str(exc).removeprefix("cannot connect: ")
+    if error != str(exc):  # also what no other try changes, such as a certificate that is not accepted
+        return Finding(what, False, f"cannot reach {url}: {error}", UNREACHABLE)
     # Google has no separate status for a wrong API key.
     if exc.kind == "auth" or (exc.kind == "refused" and "api key" in error.lower()):
         variable = next((v for v in key_variables(provider) if ENVIRONMENT.get(v, "").strip()), None)
         if variable is None:
             fix = f"set api_key_env in [providers.{name}] to the variable that contains its API key"
             return Finding(what, False, f"{url} requires an API key: {error}", fix)
-        fix = f"export {variable}=... with a valid API key"
+        is_exported = bool(os.environ.get(variable))  # else it is in the keyring
+        fix = f"export {variable}=... with a valid API key" if is_exported else f"pnyx keys set {name}"
         return Finding(what, False, f"{url} rejects the API key in ${variable}: {error}", fix)
     match exc.kind:
         case "unreachable" | "timeout" | "truncated":

@@ -65,9 +65,11 @@ def init(
     hosts = dict.fromkeys(names)
     settings = _settings({"providers": tables})
     for name in hosts:
-        _need_key(name, settings, output, person)
-        if test and person:  # before the next question
+        typed = _need_key(name, settings, person)
+        if test and person:  # before the next question, and before the key is stored
             _test(output, settings, [name], ())
+        if typed is not None:
+            _store_key(*typed, output)
     style = style or (_ask_style(output) if person else "balanced")
     if budget is None:
         budget = _ask_budget() if person else BUDGET
@@ -150,8 +152,11 @@ def _table(base_url: str) -> dict[str, dict[str, str]]:
     return {name: table}
 
 
-def _need_key(name: str, settings: Settings, output: Output, person: bool) -> None:
-    """Make sure that a provider has its key: a person may type one. Raises `ConfigError`."""
+def _need_key(name: str, settings: Settings, person: bool) -> tuple[str, str] | None:
+    """Make sure that a provider has its key. Return the variable and the key that a person has typed.
+
+    Raises `ConfigError`.
+    """
     try:
         provider = settings.provider(name)
     except ConfigError as exc:
@@ -161,17 +166,21 @@ def _need_key(name: str, settings: Settings, output: Output, person: bool) -> No
         ) from exc
     variables = key_variables(provider)
     if not variables or is_usable(provider, ENVIRONMENT):
-        return
+        return None
     if not person:
         configure(name, provider, ENVIRONMENT)  # raises, and says what to do
-        return
+        return None
     key = click.prompt(f"Key of {name} (not shown)", hide_input=True, err=True).strip()
+    os.environ[variables[0]] = key  # for the tests of this command, and for no later one
+    return variables[0], key
+
+
+def _store_key(variable: str, key: str, output: Output) -> None:
     try:
-        store(variables[0], key)
-        output.note(f"stored ${variables[0]} in the keyring")
+        store(variable, key)
+        output.note(f"stored ${variable} in the keyring")
     except ConfigError as exc:
         output.note(str(exc), "yellow")
-        os.environ[variables[0]] = key  # for the test below, and for no later command
 
 
 def _propose(

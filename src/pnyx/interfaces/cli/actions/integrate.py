@@ -92,6 +92,9 @@ def integrate_assistant(output: Output, name: str, write: bool, project: bool, a
         output.out.line(f"{'wrote' if file['changed'] else 'unchanged:'} {where}{kept}")
     output.note(f"restart {one.title}, then: {one.call}")
     _explain(output, one, variables)
+    command = one.command_path(around, project)
+    removal = one.removal(_short(path, around), None if command is None else _short(command, around))
+    output.note(f"to remove it: {removal}")
     return 0
 
 

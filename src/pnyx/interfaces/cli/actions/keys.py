@@ -13,12 +13,15 @@ from ....errors import UsageError
 from ....plugins import PROVIDERS
 from ....plugins import names as installed
 from ....providers.installed import key_variables
+from ....similar import nearest
 from ...open_settings import open_settings
 from ...render.terminal import columns
 from ..terminal.output import Output
 
 __all__ = ["list_keys", "remove_key", "set_key"]
 
+LONGEST_NAME = 16
+"""Characters of a wrong name that are repeated: keys are longer."""
 LONGEST = 10_000
 """Bytes of stdin that are read for a key."""
 
@@ -74,8 +77,16 @@ def _providers(settings: Settings) -> list[str]:
 
 def _variable(settings: Settings, name: str) -> str:
     """Return the variable of a key, by its own name or that of its provider."""
-    if name not in _providers(settings):
-        return name.removeprefix("$")
+    if name not in (known := _providers(settings)):
+        variable = name.removeprefix("$")
+        used = {used for provider in known for used in key_variables(settings.provider(provider))}
+        if variable in used or variable in stored() or not variable.islower():
+            return variable
+        which = repr(name) if len(name) <= LONGEST_NAME else "of this name"  # it may be the key
+        raise UsageError(
+            f"no provider {which}{nearest(name, known)}; "
+            "give a provider, or a variable such as OPENAI_API_KEY"
+        )
     variables = key_variables(settings.provider(name))
     if not variables:
         raise UsageError(f"provider {name} sends no key; to send one, set api_key_env in [providers.{name}]")

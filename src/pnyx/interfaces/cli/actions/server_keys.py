@@ -63,15 +63,22 @@ class KeyCommand:
             with_records(settings, lambda stored: stored.remove_key(name))
             output.note(f"revoked {name}'s API key")
         elif self.show_keys == "audit":
-            output.out.lines([_line(use) for use in with_records(settings, _uses)])
+            uses = with_records(settings, _uses)
+            output.out.lines(map(_line, uses))
+            if not uses:
+                output.note("no key has been used yet")
         else:
             keys, time = with_records(settings, lambda stored: stored.stored_keys()), now()
             output.out.lines([described(settings, key, time) for key in keys])
+            if not keys:
+                output.note("no keys yet; create one with: pnyx serve --new-key NAME")
         return 0
 
     def _create(self, output: Output, settings: Settings, name: str) -> None:
         check_name(name)
         expires_at = None if self.expires is None else parse_time(self.expires, "--expires")
+        if expires_at is not None and expires_at <= now():
+            raise UsageError(f"--expires: {self.expires!r} is over, so the key would never be valid")
         limits, key = changed_limits(None, self.limits), new_key()
         with_records(
             settings,

@@ -71,7 +71,7 @@ def _state_lines(state: QueueState, width: int | None) -> Iterator[str]:
     rows = [
         ["waiting", f"{sum(state.waiting.values())}", _counts(state.waiting)],
         ["running", f"{sum(state.running.values())}", _counts(state.running)],
-        ["workers", f"{len(state.workers)}", _counts(state.workers)],
+        ["busy workers", f"{len(state.workers)}", _counts(state.workers)],
         ["held back", f"{held}", "pnyx worker retry ID, or pnyx worker drop ID" if held else ""],
     ]
     yield from columns(rows, right=(1,), width=width)

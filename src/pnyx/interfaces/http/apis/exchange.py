@@ -164,7 +164,7 @@ class Exchange:
         """
         leaving = wait_for_disconnect(self.request)
         result = await wait_unless_disconnected(
-            self.service, run_id, leaving, within=SILENT_S, **self._leaving
+            self.service, run_id, owner_of(self.request), leaving, within=SILENT_S, **self._leaving
         )
         if result is not None:
             return self._response(run_id, result, body)
@@ -175,7 +175,8 @@ class Exchange:
         )
 
     async def _spaced(self, run_id: str, body: Callable[[Answer], dict[str, Any]]) -> AsyncIterator[bytes]:
-        result = asyncio.create_task(wait_for_result(self.service, run_id, **self._leaving))
+        waiting = wait_for_result(self.service, run_id, owner_of(self.request), **self._leaving)
+        result = asyncio.create_task(waiting)
         try:
             while not (await asyncio.wait((result,), timeout=SPACE_S))[0]:
                 yield b" "
@@ -246,7 +247,8 @@ class Exchange:
     async def _steps(self, run_id: str) -> AsyncGenerator[Step | Delta | Answer, None]:
         view, deltas = Transcript(), Deltas(self.conversation, self.request.app.state.rewriters)
         last: RunFinished | None = None
-        watched = watch(self.service, run_id, tokens=self._text_wanted, prompts=False, **self._leaving)
+        reader, wanted = owner_of(self.request), self._text_wanted
+        watched = watch(self.service, run_id, reader, tokens=wanted, prompts=False, **self._leaving)
         async with aclosing(watched) as events:
             async for event in events:
                 if piece := deltas.add(event):

@@ -187,7 +187,7 @@ async def cancel(request: Request, response_id: str) -> Response:
 
 
 async def _read(request: Request, service: RunService, run_id: str) -> Response:
-    record = await service.read(run_id, owner_of(request))
+    record = await service.state(run_id, owner_of(request))
     result = Result.from_json(record.document)
     created = int(datetime.fromisoformat(record.row.created_at).timestamp())
     head = _head(record.row.id, created, f"pnyx/{result.protocol}")
@@ -210,7 +210,7 @@ async def _continued(request: Request, body: CreateResponse) -> Conversation:
         return conversation
     try:
         run_id = _run_of(body.previous_response_id)
-        record = await service_of(request).read(run_id, owner_of(request))
+        record = await service_of(request).state(run_id, owner_of(request))
     except NotFound as exc:
         raise RefusedError(str(exc), "previous_response_id", code="previous_response_not_found") from None
     by_time: dict[str, list[Turn]] = {"Earlier": [], "Since then": []}

@@ -14,6 +14,7 @@ _LENGTH = (
     *("length", "max_tokens", "max_output_tokens", "max_length", "token_limit", "error_limit"),
     *(
         "max_new_tokens",
+        "maximum_tokens",
         "truncated",
         "model_length",
         "model_context_window_exceeded",

@@ -13,12 +13,15 @@ from ....core.caching.regex import regex
 from . import cohere, converse
 from .anthropic import AnthropicReader
 from .google import GoogleReader
+from .native import NativeReader, is_native
 from .openai import OpenAIReader
 from .reply import Reader, mapping
 from .responses import ResponsesReader
 
 __all__ = ["Reply"]
 
+_CONVERSE = converse.EVENTS - {"metadata"}
+"""Metadata come last, and other forms have a field of that name."""
 _ANTHROPIC_EVENTS = ("message_start", "content_block_start", "content_block_delta")
 
 
@@ -37,6 +40,8 @@ class Reply:
             document = unwrapped(document)
         if not self.reader.any and isinstance(document, Mapping):
             form = _form(document)
+            if form is None and is_native(document):
+                form = NativeReader
             if form is not None and not isinstance(self.reader, form):
                 self.reader = form()
         return self.reader.add(document)
@@ -107,6 +112,6 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader
-    if converse.EVENTS & document.keys() or "message" in mapping(document.get("output")):
+    if _CONVERSE & document.keys() or "message" in mapping(document.get("output")):
         return converse.ConverseReader
     return None

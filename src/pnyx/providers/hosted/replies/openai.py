@@ -147,8 +147,10 @@ class OpenAIReader(Reader):
             return
         for one in [content] if isinstance(content, Mapping) else content:
             kind = text_of(mapping(one).get("type"))
-            if kind in THOUGHT_PARTS:
-                self.think(text_of(one))
+            part = mapping(one)
+            thought = "" if kind else next((part[name] for name in THOUGHTS if part.get(name)), "")
+            if kind in THOUGHT_PARTS or thought:
+                self.think(text_of(thought or one))
             elif kind == "refusal":
                 self.refusal.append(text_of(mapping(one).get("refusal")))
             elif isinstance(one, str) or kind in TEXT_PARTS:

@@ -23,7 +23,7 @@ __all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "first_of", "
 
 SEPARATOR = "\n\n"
 """Between two texts of a reply between which the host searched."""
-PARTS = ("text", "thinking", "summary", "value", "content")
+PARTS = ("text", "thinking", "summary", "value", "content", "reasoning", "reasoningText", "reasoning_text")
 """Where a part of a message has its text."""
 MAX_WORD = 100
 MAX_ALTERNATIVES = 16
