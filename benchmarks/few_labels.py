@@ -184,14 +184,20 @@ def with_categories(table: Table, categories: Sequence[str | None], splits: int,
     return 100 * fmean(means)
 
 
-def short_row(panel: Panel, results: Results, table: Table, categories: list[str | None]) -> str:
+def short_row(panel: Panel, results: Results, table: Table) -> str:
     """A row of the short table: what a user gets."""
     numbers = [n for n in (0, 20, 100, LABELS[-1]) if n in results.trials]
     cells = [f"{results.accuracy('any order', 0, arm):.2f}" for arm in (BEST, MAJORITY)]
     cells += [f"**{results.accuracy('any order', n, RULE):.2f}**" for n in numbers]
-    known = any(categories) and with_categories(table, categories, len(results.means["any order", 0, RULE]))
-    cells += [f"{known:.2f}" if known else "", f"{100 * (table.right.any(axis=1)).mean():.2f}"]
-    return f"| {panel.name} | " + " | ".join(cells) + " |"
+    return f"| {panel.name} | " + " | ".join(cells) + f" | {100 * table.right.any(axis=1).mean():.2f} |"
+
+
+def category_row(panel: Panel, results: Results, table: Table, categories: list[str | None]) -> str | None:
+    """A row of the table of categories, which live votes do not know; None where questions have none."""
+    if not any(categories):
+        return None
+    known = with_categories(table, categories, len(results.means["any order", 0, RULE]))
+    return f"| {panel.name} | {results.accuracy('any order', LABELS[-1], RULE):.2f} | {known:.2f} |"
 
 
 def drawn_panels(recordings: dict[str, Recording]) -> Iterator[Panel]:
@@ -270,13 +276,14 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=50, metavar="N", help="random splits (default 50)")
     parser.add_argument("--panel", action="append", metavar="NAME", help="only this panel; repeatable")
     parser.add_argument("--development", action="store_true", help="use the questions for development")
-    parser.add_argument("--short", action="store_true", help="only the table of docs/evaluation.md")
+    parser.add_argument("--short", action="store_true", help="only the tables of docs/evaluation.md")
     args = parser.parse_args()
     recordings = {name: Recording(name, args.folder) for name in (MMLU, GSM8K)}
     found: dict[str, Results] = {}
+    apart = list[str | None]()
     if args.short:
-        print("| panel | best single | majority | 0 labels | 20 | 100 | all | all, and categories | oracle |")
-        print("|---|---|---|---|---|---|---|---|---|", flush=True)
+        print("| panel | best single | majority | 0 labels | 20 | 100 | all | oracle |")
+        print("|---|---|---|---|---|---|---|---|", flush=True)
     for panel in PANELS if args.short else (*PANELS, *drawn_panels(recordings)):
         if args.panel and panel.name not in args.panel:
             continue
@@ -285,10 +292,14 @@ def main() -> None:
         if args.short:
             categories = recordings[panel.recording].categories(panel.models, args.development)
             results = measure(table, args.splits, (0, 20, 100, LABELS[-1]))
-            print(short_row(panel, results, table, categories), flush=True)
+            print(short_row(panel, results, table), flush=True)
+            apart.append(category_row(panel, results, table, categories))
             continue
         found[panel.name] = measure(table, args.splits)
         print("\n".join(report(panel.name, found[panel.name], table)), flush=True)
+    if any(apart):
+        print("\n| panel | all labels | all labels, and categories |\n|---|---|---|")
+        print("\n".join(filter(None, apart)))
     if len(found) > 1:
         print("\n".join(summary(found)))
 

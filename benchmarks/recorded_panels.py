@@ -1,6 +1,6 @@
 """The voting rules on answers that other projects recorded: checks the claims of design/reliability.md.
 
-    .venv/bin/python -m benchmarks.recorded_panels FOLDER [--splits N]
+    .venv/bin/python -m benchmarks.recorded_panels FOLDER [--splits N] [--panel NAME …]
 
 FOLDER has the recordings, which are not part of the repository: `mmlu_pro_predictions.csv.gz` (TIGER-AI-Lab's
 MMLU-Pro) and `zeroeval_gsm8k_answers.jsonl.gz` (WildEval's ZeroEval), in the format of docs/evaluation.md.
@@ -108,11 +108,14 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--splits", type=int, default=5, metavar="N", help="random halves (default 5)")
+    parser.add_argument("--panel", action="append", metavar="NAME", help="only this panel; repeatable")
     args = parser.parse_args()
     print("| panel | questions | over best single | over majority | lost by stopping | calls | ECE |")
     print("|---|---|---|---|---|---|---|", flush=True)
     failed: list[str] = []
     for panel in PANELS:
+        if args.panel and panel.name not in args.panel:
+            continue
         try:
             questions = read_recorded(args.folder / panel.recording, panel.models, WHERE[panel.recording])
             result = replay(questions, splits=args.splits)

@@ -177,6 +177,46 @@ def test_the_cheapest_model_classes_the_question(routing: str) -> None:
     assert run.asks[0].schema.name == "question_class"
 
 
+def test_the_cheapest_model_that_reads_long_prompts_classes_the_question() -> None:
+    seats = (A, replace(B, short_prompts=True), replace(C, short_prompts=True))
+    run = ProtocolDriver(PROTOCOL, lambda ask: "open", seats, decide_run=lambda step: DECIDED)
+    assert run.decide().detail["classified_by"] == "model"
+    assert [ask.seat for ask in run.asks] == [A]
+
+
+SMALL = tuple(replace(one, short_prompts=True) for one in (A, B, C))
+WORDS = [
+    ("Draft a letter to the council about the park.", "writing", "council", {"rounds": 3}),
+    ("Should we lease or buy the vans?", "open", "consensus", {}),
+    ("What does the roof cost, and given that, when should we start?", "compound", "decompose", {}),
+    ("How many legs have nine spiders?", "checkable", "voting", {"aggregation": "weighted"}),
+    ("Who wrote Middlemarch?", None, "voting", {"aggregation": "weighted"}),
+    ("Which should we choose?\nA) red\nB) blue", "checkable", "voting", {"aggregation": "weighted"}),
+]
+
+
+@pytest.mark.parametrize(("question", "found", "protocol", "options"), WORDS)
+def test_on_a_panel_of_small_models_words_decide_without_a_call(
+    question: str, found: str | None, protocol: str, options: dict[str, Any]
+) -> None:
+    run = ProtocolDriver(
+        PROTOCOL, lambda ask: "open", SMALL, question=question, decide_run=lambda step: DECIDED
+    )
+    decision = run.decide()
+    assert run.asks == []
+    assert [(step.protocol, dict(step.brief.options)) for step in run.runs] == [(protocol, options)]
+    assert (decision.detail["class"], decision.detail["classified_by"]) == (found, "words")
+    assert decision.detail["fell_back"] == (found is None)
+
+
+def test_the_classic_table_asks_the_cheapest_model_however_small() -> None:
+    run = ProtocolDriver(
+        PROTOCOL, lambda ask: "judgment", SMALL, decide_run=lambda step: DECIDED, routing="classic"
+    )
+    assert run.decide().detail["classified_by"] == "model"
+    assert [ask.seat.label for ask in run.asks] == [C.label]
+
+
 def test_decompose_only_when_allowed() -> None:
     run = routed(lambda ask: "compound", decompose=False)
     decision = run.decide()

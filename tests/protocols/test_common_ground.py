@@ -108,7 +108,8 @@ def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool)
             id = ask.prompt.id.partition("+")[0].removesuffix(".short")
             assert (ask.schema.name if ask.schema else None) == VERDICTS.get(id), id
             seen.add(id)
-    assert seen > VERDICTS.keys()
+    # Models with short prompts are not asked for the class of a question.
+    assert seen > VERDICTS.keys() - ({"auto/route"} if short else set())
 
 
 @pytest.mark.parametrize("short", [False, True], ids=["long", "short"])

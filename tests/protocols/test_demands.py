@@ -155,13 +155,6 @@ def test_the_classes_are_told_as_they_are_routed() -> None:
         "used as it is written and of which many good ones are possible",
         "several parts of which at least one needs the result of another",
     )
-    asks(
-        "auto/route.short",
-        "short, and right or wrong",
-        "advice, a comparison, a design",
-        "a text or a plan",
-        "one part needs the result",
-    )
 
 
 def test_a_plan_has_two_to_seven_subtasks_each_with_label_question_and_needs() -> None:

@@ -1,8 +1,11 @@
-"""auto: the cheapest model classifies the question, and the protocol for its class answers it.
+"""auto: a model classifies the question, and the protocol for its class answers it.
 
 Votes come first, and talk where it helps: a checkable answer is voted on and debated only on a split, since
 most of what a panel gains is the vote (design/routing.md has the figures). Rules that are left open:
 - The vote is the first round of `deliberate` with `early`, so a debate pays for no answer twice.
+- The cheapest seat that reads the long prompts classifies. Models with short prompts read questions with a
+  short answer as something else too often; where all seats are such, words of the question decide
+  (`core.prose.requests`), and without such a word the votes do: all kinds of questions can be voted on.
 - A silent classifier falls back to consensus, as an unreadable one does: routing must stay cheap.
 - Without `decompose`, a compound question goes to consensus. The inner protocol has its configured options.
 - `routing = "classic"` is the protocol selector of the `duh` consensus engine, with its classes.
@@ -10,20 +13,20 @@ most of what a panel gains is the vote (design/routing.md has the figures). Rule
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
-from ..core.parsing.form import Form
+from ..core.models import Seat
 from ..core.parsing.verdicts import QUESTION_CLASS_FORM, ROUTING_CLASS_FORM
 from ..core.phases import START, Phases, Transition
+from ..core.prose.requests import request_kind
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
-from ..prompts import Template, load
+from ..prompts import load
 from . import expected
 from .shared.evidence import routed_decision
+from .shared.routing import Route, Routing
 from .shared.verdict import ask_verdict
 
 CONTEXT = load("context")
@@ -36,44 +39,6 @@ PHASES = Phases(
         Transition("answer", "complete", "an answer", lambda f: f["text"].strip()),
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The protocol for a class of questions.
-
-    options: those that differ from its configured ones. passed: option of the protocol -> option of `auto`
-    that sets it.
-    """
-
-    protocol: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    passed: Mapping[str, str] = field(default_factory=dict)
-
-    def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options to run the protocol with. options: those of `auto`."""
-        return {**self.options, **{name: options[of] for name, of in self.passed.items()}}
-
-
-FALLBACK = Route("consensus")
-
-
-@dataclass(frozen=True, slots=True)
-class Routing:
-    """A table of routes, and how the classifier is asked for a class. routes: class -> its route."""
-
-    prompt: Template
-    form: Form[Any]
-    routes: Mapping[str, Route]
-
-    def find(self, question_class: str | None, decompose: bool) -> Route:
-        """Return the route of a class; `FALLBACK` for None, a class that could not be read."""
-        route = self.routes.get(question_class or "", FALLBACK)
-        return FALLBACK if route.protocol == "decompose" and not decompose else route
-
-    def reachable(self, decompose: bool) -> list[Route]:
-        """Return all routes that a question can take."""
-        return [FALLBACK, *(self.find(question_class, decompose) for question_class in self.routes)]
 
 
 ROUTINGS = {
@@ -91,6 +56,7 @@ ROUTINGS = {
         load("auto/classify"),
         QUESTION_CLASS_FORM,
         {"reasoning": Route("consensus"), "judgment": Route("voting"), "compound": Route("decompose")},
+        any_model=True,
     ),
 }
 
@@ -99,31 +65,39 @@ async def auto(brief: Brief, panel: Panel) -> Decision:
     # Runs of 0.1.0 have no such option, and its table.
     routing = ROUTINGS[brief.options.get("routing", CLASSIC)]
     await panel.enter("classify", question=brief.question)
-    question_class = await _classify(brief, panel, routing)
-    route = routing.find(question_class, brief.options["decompose"])
+    seat = routing.classifier(panel.by_cost)
+    found = request_kind(brief.question) if seat is None else await _classify(brief, panel, seat, routing)
+    route = routing.find(found, brief.options["decompose"], seat is None)
     await panel.enter("answer", protocol=route.protocol)
     decision = await panel.run(route.protocol, replace(brief, options=route.settings(brief.options)), True)
     await panel.enter("complete", answer=decision.answer, text=decision.answer)
-    routed = {"route": route.protocol, "class": question_class, "fell_back": question_class is None}
+    routed = {
+        "route": route.protocol,
+        "class": found,
+        "classified_by": "words" if seat is None else "model",
+        "fell_back": found is None,
+    }
     return routed_decision(decision, route.protocol, routed)
 
 
-async def _classify(brief: Brief, panel: Panel, routing: Routing) -> str | None:
+async def _classify(brief: Brief, panel: Panel, seat: Seat, routing: Routing) -> str | None:
     # Of files only the names: the class seldom depends on more, and they can be long.
     names = "\n".join(f"{one.name} ({one.media_type})" for one in brief.files)
     material = (Material("names of the files with it", names), *brief.context) if names else brief.context
     question = Draft("", "", (brief.question, *(("\n\n", CONTEXT(context=material)) if material else ())))
     try:
-        verdict = await ask_verdict(panel, panel.cheapest, routing.prompt(question=question), routing.form)
+        verdict = await ask_verdict(panel, seat, routing.prompt(question=question), routing.form)
     except SeatAbsent:
         return None
     return str(verdict.value)
 
 
 def _calls(scope: Scope) -> tuple[int, int]:
-    routes = ROUTINGS[scope.options["routing"]].reachable(scope.options["decompose"])
+    routing = ROUTINGS[scope.options["routing"]]
+    small = routing.classifier(scope.seats) is None
+    routes, asked = routing.reachable(scope.options["decompose"], small), not small
     bounds = [scope.inner(route.protocol, route.settings(scope.options)) for route in routes]
-    return 1 + min(least for least, _ in bounds), 2 + max(most for _, most in bounds)
+    return asked + min(least for least, _ in bounds), 2 * asked + max(most for _, most in bounds)
 
 
 PROTOCOL = Protocol(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core.context import reply_sizes as sizes
+from ..core.models import cheapest
 from ..core.protocol import ExpectedCalls, Scope
 
 __all__ = [
@@ -92,11 +93,9 @@ def deliberate(scope: Scope) -> list[ExpectedCalls]:
 
 
 def escalate(scope: Scope) -> list[ExpectedCalls]:
-    pair = min(2, len(scope.seats))
-    return [
-        ExpectedCalls(pair, ANSWER, by="cheapest"),
-        ExpectedCalls((len(scope.seats) - pair) / 2, ANSWER),
-    ]
+    labels = tuple(seat.label for seat in cheapest(scope.seats))
+    pair, others = labels[:2], labels[2:]
+    return [ExpectedCalls(len(pair), ANSWER, by=pair), ExpectedCalls(len(others) / 2, ANSWER, by=others)]
 
 
 def council(scope: Scope) -> list[ExpectedCalls]:
@@ -120,9 +119,11 @@ def decompose(scope: Scope) -> list[ExpectedCalls]:
 
 
 def auto(scope: Scope) -> list[ExpectedCalls]:
+    # On a panel of small models words classify, and there is a vote without a debate.
+    small = scope.options["routing"] != "classic" and all(seat.short_prompts for seat in scope.seats)
     # Before the question is classified, a vote that may be debated is as likely as a debate.
-    routes = [scope.expected(name) for name in ("deliberate", "consensus")]
+    routes = [scope.expected(name) for name in ("voting" if small else "deliberate", "consensus")]
     return [
-        ExpectedCalls(1, sizes.QUESTION_CLASS.usual, by="cheapest"),
+        ExpectedCalls(0 if small else 1, sizes.QUESTION_CLASS.usual, by="cheapest"),
         *(replace(calls, count=calls.count / len(routes)) for route in routes for calls in route),
     ]

@@ -28,10 +28,10 @@ from ..core.phases import START, Phases, Transition
 from ..core.protocol import Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Dissent, Panel, Reply
 from ..core.text import Draft
-from ..core.voting.stopping import MIN_ANSWERS, STRONGEST_FIRST
+from ..core.voting.stopping import MIN_ANSWERS
 from ..prompts import load
 from . import expected
-from .shared.evidence import VOTES
+from .shared.evidence import rule_of_votes
 from .shared.first_answers import get_votes, judges, may_stop_early
 from .shared.judge import Ruling, ask_rulings, settle
 from .shared.poll import Poll
@@ -57,7 +57,7 @@ async def voting(brief: Brief, panel: Panel) -> Decision:
     votes, not_called = await get_votes(brief, panel, draft, options["early"])
     weights = strengths([vote.seat for vote in votes]) if options["aggregation"] == "weighted" else None
     # Further seats are called only if the strongest differ, on a harder question: support means less then.
-    rule = VOTES if not_called is None else f"{VOTES}, {STRONGEST_FIRST}"
+    rule = rule_of_votes(weights is not None, not_called is not None)
     poll = Poll.of(votes, weights, rule, question=brief.question)
     not_asked = [seat.label for seat in not_called or ()]
     leading = poll.representative(poll.leader)

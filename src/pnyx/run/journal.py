@@ -107,7 +107,8 @@ class Journal:
     the prompts of an earlier revision, which had the same tasks in other words. observe: called once with
     every event, past ones too, when it is certain. publish: called with every new event and its `seq`, in
     order, after its commit. on_stop: called with the stop request of another process ("cancel" or "pause").
-    payer: who pays for its calls.
+    payer: who pays for its calls. unaffordable: keys of calls without an answer since the budget had no room
+    to ask again, on which no later step relies: a resumed run asks them again.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class Journal:
         self._open: dict[tuple[str, int], CallStarted] = {}
         self._outcomes: dict[str, Recorded] = {}
         self._cut_off: dict[str, CutOff] = {}
+        self.unaffordable: set[str] = set()
         self._marks: set[str] = set()
         self._closed: set[str] = set()
         self._buffer: list[_Buffered] = []
@@ -146,6 +148,8 @@ class Journal:
         self._queued = 0
         for event in past:
             self._apply(event)
+        for key in self.unaffordable:  # the budget may be larger now
+            del self._outcomes[key]
 
     def outcome(self, key: str, ask: Ask) -> Outcome | None:
         """Return the outcome of the call at `key`, or None. Raises `Diverged` if the step differs."""
@@ -321,6 +325,8 @@ class Journal:
 
     def _apply(self, event: Event) -> None:
         self._observe(event)
+        if self.unaffordable and (later := getattr(event, "key", "")):
+            self.unaffordable = {key for key in self.unaffordable if not _precedes(key, later)}
         match event:
             case CallStarted():
                 self._sent[event.key] = _Sent.of(event)
@@ -332,6 +338,8 @@ class Journal:
                     self._outcomes[event.key] = replace(event, reasoning=None) if event.reasoning else event
                 elif event.final:
                     self._outcomes[event.key] = event
+                    if event.kind == CUT_OFF:
+                        self.unaffordable.add(event.key)
                 elif event.kind == CUT_OFF and started is not None:
                     self._cut_off[event.key] = CutOff(started.max_tokens, event.message)
             case ToolCalled():

@@ -13,11 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
+from operator import itemgetter
 from typing import Any, TypeAlias, get_args
 
 from ...errors import UsageError
 from ...reliability.accuracy import AnsweredQuestion
 from ...reliability.calibration import CalibratedConfidence, Outcome, calibrate
+from ...reliability.feedback import measure
 from ...reliability.weights import choose, equal, learn, posterior
 from .answer_groups import RIGHT, answer_groups, graded_groups
 from .log import Kind, Log, Row
@@ -60,17 +62,25 @@ class Column:
     rows: dict[str, Row] = field(default_factory=dict)
     calibrated: dict[str, CalibratedConfidence] = field(default_factory=dict)
 
+    @property
+    def shared(self) -> str:
+        """The name of the outcomes that it is calibrated on: as in live runs, those of its protocol."""
+        return self.protocol if self.kind == "protocol" else self.name
+
     def add(self, rule: Rule, test: Sequence[str], known: Sequence[Outcome]) -> None:
         """Add the answers of `rule` to the questions `test`; calibrate their support on `known`."""
         calibration = calibrate(known)
         self.rows.update({id: row for id in test if (row := rule(id)) is not None})
         for row, raw in _supported(rule, test):
-            if (found := calibration.of(self.name, row.rule, raw)) is not None:
+            found = calibration.of(measure(self.shared, row.rule), row.rule, raw)
+            if found is not None:
                 self.calibrated[row.id] = found
 
-
-def _outcomes(name: str, rule: Rule, ids: Iterable[str]) -> Iterator[Outcome]:
-    return (Outcome(name, raw, row.correct, rule=row.rule) for row, raw in _supported(rule, ids))
+    def outcomes(self, rule: Rule, ids: Iterable[str]) -> Iterator[tuple[str, Outcome]]:
+        """The outcomes of the answers of `rule` to the questions `ids`, each with the id of its run."""
+        for row, raw in _supported(rule, ids):
+            kind = measure(self.shared, row.rule)
+            yield row.run_id or "", Outcome(kind, raw, row.correct, rule=row.rule)
 
 
 def _supported(rule: Rule, ids: Iterable[str]) -> Iterator[tuple[Row, float]]:
@@ -97,15 +107,19 @@ def arms(log: Log) -> list[Column]:
     columns = {column.name: column for column in _columns(log)}
     for train, test in _folds(ids, log.seed):
         learned = _learn_rules(log.models, pool, train)
-        known = {name: list(_outcomes(name, rule, train)) for name, rule in recorded.items()}
+        known: dict[str, list[tuple[str, Outcome]]] = {}
+        for name, rule in recorded.items():
+            known.setdefault(columns[name].shared, []).extend(columns[name].outcomes(rule, train))
         # A rule is overconfident on the questions it has learned from.
         for inner, held_out in _folds(train, log.seed):
             for name, rule in _learn_rules(log.models, pool, inner).items():
                 comparable = name != WEIGHTED or _same_weights(rule, learned[name], held_out)
                 used = rule if comparable else learned[name]
-                known.setdefault(name, []).extend(_outcomes(name, used, held_out))
+                known.setdefault(name, []).extend(columns[name].outcomes(used, held_out))
         for name, rule in (recorded | learned).items():
-            columns[name].add(rule, test, known.get(name, ()))
+            # The history of a live run has the outcomes of one evaluation in this order.
+            history = sorted(known.get(columns[name].shared, ()), key=itemgetter(0))
+            columns[name].add(rule, test, [outcome for _, outcome in history])
     return list(columns.values())
 
 

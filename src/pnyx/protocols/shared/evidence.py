@@ -13,7 +13,7 @@ from ...core.answers.same.grouping import find_group, group_answers
 from ...core.models import Seat
 from ...core.prose.substance import is_rubbish
 from ...core.steps import Decision, Reply
-from ...core.voting.stopping import posterior
+from ...core.voting.stopping import STRONGEST_FIRST, posterior
 
 __all__ = [
     "LATER",
@@ -23,6 +23,7 @@ __all__ = [
     "Statement",
     "agreed",
     "routed_decision",
+    "rule_of_votes",
     "stated",
     "support",
     "support_of",
@@ -72,6 +73,15 @@ def support(statements: Sequence[Statement], answer: str | None) -> float | None
         parts[one.group or ""].append(weight / seats[one.seat.model, one.turn])
     # Exact sums: the result does not depend on the order of the statements.
     return posterior({group: fsum(some) for group, some in parts.items()}).get(answer, 0.0)
+
+
+def rule_of_votes(weighted: bool, strongest_first: bool) -> str:
+    """Return the name of the rule of `support` of votes, which are calibrated apart by it.
+
+    weighted: weights decide which answer leads. strongest_first: further seats were called only if the
+    strongest differed.
+    """
+    return ", ".join([VOTES, *(["weighted"] * weighted), *([STRONGEST_FIRST] * strongest_first)])
 
 
 def support_of(short: str | None, statements: Sequence[Statement]) -> float | None:

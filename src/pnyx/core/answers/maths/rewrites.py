@@ -75,6 +75,8 @@ _FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (regex(r"^\^?\{?(?P<n>\d{1,4})\}?(?P<sign>[CP])_?\{?(?P<k>\d{1,4})\}?$"), _chosen),
     (regex(r"^<([^<>=]+(?:,[^<>=]+)+)>$"), r"⟨\1⟩"),
 )
+_SYMPY = regex(r"(?=.*(?:\*I\b|\bI\*|\d\s*[-+]\s*I\b))(?:[-+*/().\d\sI]|sqrt)+")
+"""A complex number as SymPy writes it, `1 + 2*I`."""
 _COMPLEX = regex(r"[-+*/().\d\s]*\dj[-+*/().\d\s]*")
 
 
@@ -84,6 +86,8 @@ def rewritten(text: str) -> str:
         text = form.sub(new, text)
     if "math" in text or "vec" in text or "hat" in text:
         text = _UNIT_VECTOR.sub(r"\\hat{\1}", text)
+    if "I" in text and _SYMPY.fullmatch(text):
+        text = text.replace("I", "i")
     if "j" in text:
         if _COMPLEX.fullmatch(text):
             text = text.replace("j", "i")

@@ -183,7 +183,7 @@ _CORRECTED = regex(
 )
 """A sentence that takes back the answer before it: "Wait, actually, it should be 15."."""
 _CORRECTED_SHORT = regex(
-    r"(?P<before>)(?P<turn>)(?:no,? wait|wait,? no|scratch that|make that|i mean|or rather)"
+    r"(?P<before>)(?P<turn>)(?:no,? wait|wait[,.]? (?:no|actually)|scratch that|make that|i mean|or rather)"
     r"[\s,.;:!–—-]+(?P<value>(?!(?:that|this|it|the|i|we|you|they)\b)\S+(?:\s+\S+){0,2})",
     re.IGNORECASE,
 )

@@ -35,6 +35,12 @@ Those of values:
   stand for what was asked. `last`: verbs at the end. `endings`: of a statement. `pronouns`, `articles`: words
   that any subject may have. `joined`: short forms and what they are short for.
 
+Those of questions:
+
+- `requests.json`: what a question asks for. `write` and `texts`: verbs and nouns of texts to be written.
+  `programs`: what is written but is no such text. `open`: an opinion, a comparison or reasons. `compound`:
+  one part needs the result of another. `measured`: a quantity. A stem ends with a hyphen.
+
 Those of replies:
 
 - `answers.json`: the labels of a final answer and the words around its value. `final`: labels that name the
