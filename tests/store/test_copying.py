@@ -233,6 +233,11 @@ IMPOSSIBLE = {
     "UPDATE events SET seq = seq - 100": "'events': seq is '-99'",
     "UPDATE runs SET heartbeat_at = -9e999": "'runs': heartbeat_at is '-inf'",
     "UPDATE runs SET question = x'00'": "'runs': question is",
+    "UPDATE runs SET id = '../' || id": "'runs': id is '../",
+    "UPDATE runs SET id = '' WHERE id = (SELECT min(id) FROM runs)": "'runs': id is ''",
+    "UPDATE events SET run_id = 'gone' WHERE run_id = (SELECT min(id) FROM runs)": (
+        "'events': a row there belongs to one that 'runs' lacks"
+    ),
 }
 """Changes of a backup -> the message."""
 
@@ -316,3 +321,21 @@ async def test_a_device_that_never_ends_is_not_read_as_a_backup(tmp_path: Path) 
     with pytest.raises(UsageError, match="no regular file"):
         await restore(database, Path("/dev/zero"))
     await database.close()
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-journal"])
+async def test_a_database_in_use_is_no_backup(ending: str, tmp_path: Path) -> None:
+    """What stands in the log beside it would be lost without a word."""
+    node = await filled(str(tmp_path / "here.db"))
+    await backup(node.database, tmp_path / "all.pnyx")
+    log = tmp_path / f"all.pnyx{ending}"
+    log.write_bytes(b"something")
+    (tmp_path / "link.pnyx").symlink_to(tmp_path / "all.pnyx")
+    target = await Database.open(tmp_path / "restored.db")
+    for file in ("all.pnyx", "link.pnyx"):
+        with pytest.raises(StoreError, match=f"all.pnyx{ending} beside it has changes that the file lacks"):
+            await restore(target, tmp_path / file)
+    log.write_bytes(b"")
+    assert (await restore(target, tmp_path / "all.pnyx"))["runs"]
+    await target.close()
+    await node.runner.close()

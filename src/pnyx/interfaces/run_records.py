@@ -267,7 +267,8 @@ class RunRecords:
     async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
         today = datetime.now(UTC).date().isoformat()
-        return await self._database.read(partial(cost_sums, since=since, owner=owner, today=today))
+        work = partial(cost_sums, since=since, owner=owner, today=today)
+        return await self._database.read(work, snapshot=True)
 
     async def run_spending(
         self, since: str, owner: str | None = None, most: int | None = None

@@ -11,7 +11,7 @@ from sqlalchemy import Column, Float, Integer, LargeBinary, Table, Text
 
 from ..core.models import MOST, NUSD
 from ..errors import StoreError
-from .schema import metadata
+from .schema import metadata, runs
 
 __all__ = ["check_values"]
 
@@ -22,6 +22,8 @@ _TYPES = {
     Float: ("real", "integer"),
 }
 """Type of a column -> what SQLite calls values of it; `BigInteger` is an `Integer`."""
+_ID = '"id" = \'\' OR length("id") > 40 OR "id" GLOB \'*[^a-z0-9]*\''
+"""The condition under which no run can have an id: no command would find the run."""
 MOST_FLOAT = 1e12
 """Times are in seconds since 1970."""
 
@@ -57,6 +59,8 @@ def _wrong(column: Column[object]) -> str:
     kind = next(kind for kind in _TYPES if isinstance(column.type, kind))
     listed = ", ".join(f"'{name}'" for name in (*_TYPES[kind], "null"))
     test = f'typeof("{column.name}") NOT IN ({listed})'
+    if column is runs.c.id:
+        return f"({test} OR {_ID})"
     bounds = {Integer: (0, round(MOST * NUSD)), Float: (-MOST_FLOAT, MOST_FLOAT)}.get(kind)
     if bounds is None:
         return f"({test})"

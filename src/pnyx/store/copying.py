@@ -68,7 +68,9 @@ async def backup(database: Database, file: Path) -> Mapping[str, int]:
             else:
                 await (await Database.open(part)).close()
                 with closing(_File(part)) as copy:
-                    rows = await database.read(lambda connection: _write_out(connection, copy.engine))
+                    rows = await database.read(
+                        lambda connection: _write_out(connection, copy.engine), snapshot=True
+                    )
             part.replace(file)
     except OSError as exc:
         raise _file_error(exc, f"{file} cannot be written") from exc
@@ -107,6 +109,7 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
         try:
             # The backup of an older pnyx is migrated: in a copy, so that the file stays unchanged.
             _check_regular(file)
+            _check_complete(file)
             shutil.copyfile(file, copied)
         except OSError as exc:
             if exc.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -147,6 +150,7 @@ def check_backup(file: Path) -> None:
     try:
         _check_regular(file)
         file.open("rb").close()
+        _check_complete(file)
     except OSError as exc:
         raise _file_error(exc, f"{file} cannot be read") from exc
     address = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
@@ -162,6 +166,17 @@ def check_backup(file: Path) -> None:
         raise StoreError(f"{file} is not a backup of pnyx: it has the {kind} {str(name)[:80]!r}")
     if missing := sorted({"runs", "events"} - tables):
         raise StoreError(f"{file} is not a backup of pnyx: it has no table {missing[0]!r}")
+
+
+def _check_complete(file: Path) -> None:
+    """Raise `StoreError` for a database in use: SQLite keeps changes that it lacks in files beside it."""
+    named = file.resolve()
+    for log in (named.with_name(named.name + ending) for ending in ("-wal", "-journal")):
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{file} is no backup but a database in use, or a copy of one: {log.name} beside it has "
+                "changes that the file lacks; write a backup with pnyx backup"
+            )
 
 
 def _check_values(file: Path) -> None:
@@ -198,7 +213,13 @@ def damage(connection: Connection) -> str:
     if connection.dialect.name != "sqlite":
         return ""
     found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
-    return "" if found == "ok" else found.partition("\n")[0]
+    return "" if found == "ok" else first_fault(found)
+
+
+def first_fault(found: str) -> str:
+    """The first fault that a check of SQLite's has found, without the name of the database above it."""
+    faults = [line for line in found.splitlines() if not line.startswith("***")]
+    return faults[0] if faults else found
 
 
 class _File:
@@ -236,7 +257,7 @@ def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[s
         # Rows that are read would show it; pages do not.
         found = str(copy.execute("PRAGMA quick_check(1)").fetchone()[0])
         if found != "ok":
-            raise StoreError(f"the database is damaged: {found.partition(chr(10))[0]}; see pnyx doctor")
+            raise StoreError(f"the database is damaged: {first_fault(found)}; see pnyx doctor")
         for table in (rates, writers):
             copy.execute(f"DELETE FROM {table.name}")
         counts = ((table.name, f"SELECT count(*) FROM {table.name}") for table in TABLES)
@@ -244,9 +265,6 @@ def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[s
 
 
 def _write_out(connection: Connection, copy: Engine) -> Mapping[str, int]:
-    if connection.dialect.name == "postgresql":
-        # One snapshot of all tables, as a read of SQLite is.
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     with copy.begin() as target:
         return _copy(connection, target, TABLES)
 
@@ -257,6 +275,7 @@ def _read_in(copy: Engine, connection: Connection, name: str, with_keys: bool) -
             raise UsageError(f"database {name} is not empty: restore into a new one, set with PNYX_DATABASE")
     with copy.connect() as source:
         _check_columns(source)
+        _check_references(source)
         rows = _copy(
             source, connection, TABLES if with_keys else tuple(t for t in TABLES if t not in SECRETS)
         )
@@ -275,6 +294,17 @@ def _check_columns(source: Connection) -> None:
         columns = {column["name"] for column in there.get_columns(table.name)}
         if missing := sorted({column.name for column in table.columns} - columns):
             raise StoreError(f"the backup is damaged: its table {table.name!r} has no column {missing[0]!r}")
+
+
+def _check_references(source: Connection) -> None:
+    """Raise `StoreError` if a row of a backup belongs to one that is not there."""
+    found = source.exec_driver_sql("PRAGMA foreign_key_check").first()
+    if found is not None:
+        table, _, parent, _ = found
+        raise StoreError(
+            f"the backup is damaged in its table {table!r}: a row there belongs to one that {parent!r} "
+            "lacks; restore an earlier backup"
+        )
 
 
 def _batches(source: Connection, table: Table) -> Iterator[Sequence[Row[Any]]]:

@@ -10,12 +10,12 @@ from sqlalchemy import Connection, insert, select
 from ...core.documents import check, stamp
 from ...core.events import Event, from_json, to_json
 from ...errors import Unreadable
-from ..documents.contents import RunContents, pack, unpack
+from ..documents.contents import RunContents, pack_all, unpack
 from ..documents.conversion import read_unpacked
 from ..prepared import Prepared
 from ..schema import events
 
-__all__ = ["PAGE", "PROMPTS", "add_events", "log"]
+__all__ = ["EVENT_COLUMNS", "PAGE", "PROMPTS", "add_event_rows", "event_rows", "log"]
 
 PAGE = 50
 """Events that a follower reads at once: others may go on between two pages. They wait in memory for a client
@@ -24,18 +24,37 @@ PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
 
 
-def add_events(
-    connection: Connection, run_id: str, last: int, batch: Sequence[Event], used: RunContents | None = None
-) -> None:
-    """Insert events of a run, the last of which has the number `last`. used: see `pack`."""
-    numbered = enumerate(batch, last - len(batch) + 1)
-    documents = [stamp(to_json(item) | {"run_id": run_id, "seq": seq}) for seq, item in numbered]
-    packed = pack(connection, run_id, documents, used)
-    rows = [
-        {"run_id": run_id, "seq": document["seq"], "type": item.type, "body": "", "packed": stored}
-        for item, document, stored in zip(batch, documents, packed, strict=True)
+def event_rows(
+    connection: Connection, units: Sequence[tuple[str, int, Sequence[Event], RunContents | None]]
+) -> list[dict[str, Any]]:
+    """Return the rows of new events, and store their long texts.
+
+    units: the id of a run, its new events, the number of the last of them, and `used` as in `pack`.
+    """
+    documents = [
+        [
+            stamp(to_json(item) | {"run_id": run_id, "seq": seq})
+            for seq, item in enumerate(batch, last - len(batch) + 1)
+        ]
+        for run_id, last, batch, _ in units
     ]
-    _ADD(connection, *rows)
+    wanted = [(unit[0], of_unit, unit[3]) for unit, of_unit in zip(units, documents, strict=True)]
+    return [
+        {
+            "run_id": document["run_id"],
+            "seq": document["seq"],
+            "type": item.type,
+            "body": "",
+            "packed": stored,
+        }
+        for unit, of_unit, packed in zip(units, documents, pack_all(connection, wanted), strict=True)
+        for item, document, stored in zip(unit[2], of_unit, packed, strict=True)
+    ]
+
+
+def add_event_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        _ADD(connection, *rows)
 
 
 def log(
@@ -76,4 +95,6 @@ def _event(run_id: str, document: Mapping[str, Any]) -> Event:
         raise Unreadable(f"run {run_id}: {exc}") from exc
 
 
+EVENT_COLUMNS = {"run_id": "TEXT", "seq": "INTEGER", "type": "TEXT", "body": "TEXT", "packed": "BYTEA"}
+"""The columns of an event and their types on PostgreSQL."""
 _ADD = Prepared(insert(events))

@@ -8,6 +8,7 @@ from ...caching.regex import regex
 from ..language.sentences import repeats, stated
 from ..language.truths import read_truth
 from ..reading.labels import find_label
+from ..same.amounts import stated_amount
 from ..same.statements import only_value
 
 __all__ = ["answer_to", "block_answer"]
@@ -58,7 +59,7 @@ def answer_to(
     if not sentences or not 0 < len(sentences[-1]) <= MAX_CHARS or sentences[-1].endswith(("?", "？", "؟")):
         return ""
     last = _LEAD.sub("", sentences[-1], count=1)
-    value = stated(last, question)
+    value = (None if english else stated_amount(last, question)) or stated(last, question)
     if value and is_credible(value) and repeats(last.replace(value, "", 1), question):
         return value
     if english and _POLAR.search(question) and (truth := read_truth(sentences[0])):

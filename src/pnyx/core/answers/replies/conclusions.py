@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from ...caching.regex import regex
 from ..reading.envelopes import asserted, boxed_value, bracketed
 from ..reading.labels import SIGNS, Label, find_label, labels_in
+from ..same.amounts import concluded_amount
 from .missing import is_vague
 from .values import MAX_CHARS, is_credible, is_definite, value_of
 
@@ -88,6 +89,8 @@ def closing_value(
     value = value_of(line, ()) if only_line or not _BULLET.match(line) else ""
     if len(value) <= _STATEMENT and is_plausible(value):
         return value
+    if amount := concluded_amount(line, languages[0] if languages else ""):
+        return amount
     if not alone or find_label(line) or not _ALONE.fullmatch(value) or not is_credible(value, languages):
         return ""
     said = any(_describes(line, label, value_of(label.rest, label.languages)) for label in labels_in(line))
@@ -180,7 +183,7 @@ _CORRECTED = regex(
 )
 """A sentence that takes back the answer before it: "Wait, actually, it should be 15."."""
 _CORRECTED_SHORT = regex(
-    r"(?P<before>)(?P<turn>)(?:no,? wait|wait,? no|scratch that|make that|i mean|or rather)"
+    r"(?P<before>)(?P<turn>)(?:no,? wait|wait[,.]? (?:no|actually)|scratch that|make that|i mean|or rather)"
     r"[\s,.;:!–—-]+(?P<value>(?!(?:that|this|it|the|i|we|you|they)\b)\S+(?:\s+\S+){0,2})",
     re.IGNORECASE,
 )

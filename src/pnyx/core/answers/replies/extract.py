@@ -143,7 +143,7 @@ class _Reading:
         found = lines(text)
         author_lines = [line for line, quoted in found if not quoted and line.strip()]
         own = [at for at, line in enumerate(found) if not line.quoted][-_LINES:]
-        labels = [(at, label) for at in reversed(own) if (label := find_label(found[at].text))]
+        labels = [(at, label) for at in reversed(own) if (label := _label_of(found[at].text))]
         return cls(text, found, author_lines, labels, is_english(text, question), question)
 
     def answer(self, is_plausible: Callable[[str], bool], inside: bool = False) -> str:
@@ -258,6 +258,19 @@ class _Reading:
             ):
                 return as_literal(text)
         return ""
+
+
+def _label_of(line: str) -> Label | None:
+    """The label that the line begins with, or the one of a final answer that a later sentence begins with."""
+    if len(line) <= MAX_CHARS:
+        for sentence in reversed(_SENTENCE.split(line)[1:]):
+            label = find_label(sentence)
+            if label and label.final and not (label.weak or label.verb) and label.rest.strip():
+                return label
+    return find_label(line)
+
+
+_SENTENCE = regex(r"(?<=[.!?।])(?:\s+|(?=[^\x00-\x7f]))")
 
 
 def _written(text: str, languages: Sequence[str]) -> str:
