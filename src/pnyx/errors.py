@@ -186,6 +186,9 @@ class Halted(PnyxError):
 
 
 class OutOfBudget(Halted):
+    """because: what made a longer reply necessary, for which there is no room; "" for any other call."""
+
+    because = ""
     http_status = 402
     stop_reason = "budget"
 

@@ -21,6 +21,8 @@ HOST = '[providers.lab]\nkind = "openai"\nbase_url = "{}"\n'
         ('[panel]\nseats = "lab:alpha"\n', "must be a list, not 'lab:alpha'; write [\"lab:alpha\"]"),
         (HOST.format("127.0.0.1:9000/v1"), "; write http:// or https:// before it"),
         (HOST.format("https://x/v1/chat/completions"), "without /chat/completions, which pnyx adds"),
+        (HOST.format("http://x:8080/generate"), "/generate is one of the server's own"),
+        (HOST.format("http://x:11434/api/chat"), "an address that ends with /v1"),
         (HOST.format("https://x/v1/messages/"), "without /messages/, which pnyx adds"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.models import Price, Seat
 from pnyx.core.steps import Panel
-from pnyx.core.text import NONCE, Draft, Material, Preamble, estimate_tokens
+from pnyx.core.text import NONCE, Draft, Material, Preamble, estimate_tokens, most_tokens
 from pnyx.errors import PromptError
 
 
@@ -94,6 +94,38 @@ def test_names_of_the_panel_are_masked_in_material_and_left_in_the_users_own_wor
 @given(st.text(max_size=300))
 def test_the_estimate_of_tokens_is_never_below_what_prose_needs(text: str) -> None:
     assert estimate_tokens(text) >= len(text.encode("utf-8", "surrogatepass")) / 4
+    assert estimate_tokens(text) >= most_tokens(text) >= len(text.encode("utf-8", "surrogatepass")) // 6
+
+
+TOKENS = {
+    "The working group recommends keeping the four services in one repository for now, because splitting "
+    "them would cause additional coordination and would not make any of them faster.": 30,
+    "def settle(connection, scopes, reserved, charged):\n    values = _scope_values(scopes) | "
+    '{"amount": reserved, "charged": charged}\n    if connection.dialect.name == "postgresql":\n'
+    "        _lock_accounts(connection, scopes)\n    return [row[0] for row in values if row.count]\n": 70,
+    "export function fold(view: View, event: Event): View {\n  switch (event.type) {\n    case "
+    "'call_started': return { ...view, calls: [...view.calls, event.key] };\n    default: return view;\n"
+    "  }\n}\n": 58,
+    "| cap | one after another | at once |\n|---|---|---|\n| quick consensus, `2.4` | **2** finished | 2 "
+    "finished |\n\nSee [budgets](budgets.md).\n": 46,
+    "Die Arbeitsgruppe empfiehlt, die vier Dienste zunächst in einem gemeinsamen Repository zu belassen, "
+    "da die Aufteilung zusätzlichen Abstimmungsaufwand verursacht.": 48,
+    "Työryhmä suosittelee neljän palvelun säilyttämistä samassa tietovarastossa, koska jakaminen "
+    "aiheuttaisi lisää koordinointikustannuksia.": 53,
+    "Çalışma grubu, bölünmenin ek koordinasyon maliyetlerine yol açacağı için dört hizmetin tek bir "
+    "depoda tutulmasını önermektedir.": 56,
+    "Рабочая группа рекомендует оставить четыре сервиса в одном репозитории, поскольку разделение "
+    "потребует дополнительных согласований.": 66,
+    "工作组建议暂时将四个服务保留在同一个代码仓库中，因为拆分会带来额外的协调成本。": 42,
+}
+"""The most tokens of each text in the encodings o200k, cl100k and that of Claude 2."""
+
+
+def test_the_most_tokens_of_a_text_hold_for_tokenizers_of_hosts() -> None:
+    for text, counted in TOKENS.items():
+        assert most_tokens(text) >= counted, text
+    english = next(iter(TOKENS)) * 100
+    assert most_tokens(english) < 2 * 100 * TOKENS[next(iter(TOKENS))]
 
 
 def test_shuffling_is_fixed_by_the_seed_and_by_the_reader() -> None:

@@ -18,12 +18,30 @@ STREAM = (
 )
 PAGE = b"<html><head><title>Blocked by ACME</title></head></html>"
 SOON = b'{"error":{"message":"slow","code":429,"metadata":{"headers":{"X-RateLimit-Reset":"%d"}}}}'
+H2 = b"\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80\r\n"
+TO_TLS = b"<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>"
+GO_TO_TLS = b"Client sent an HTTP request to an HTTPS server.\n"
+ENDPOINT = b'{"error":"Unexpected endpoint or method. (POST /chat/completions)"}'
 FAILURES: list[tuple[bytes, str, bool, str]] = [
     # what comes, the kind of the error, whether it is billed, words of it
     (b"HTTP/1.1 204 No Content\r\n\r\n", "overloaded", False, "HTTP 204: no reply"),
     (b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "overloaded", False, "HTTP 202: no reply"),
     (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "truncated", True, "the reply is empty"),
     (b"\x15\x03\x01\x00\x02\x02P", "refused", False, "https://"),
+    (b"SSH-2.0-OpenSSH_9.2\r\n", "refused", False, "the host speaks SSH: check base_url and its port"),
+    (b"-ERR unknown command\r\n", "refused", False, "the protocol of Redis: check base_url"),
+    (H2, "refused", False, "HTTP/2 without HTTP/1.1"),
+    (b"hello there\r\n", "malformed", True, "the answer is not HTTP"),
+    (b"HTTP/1.1 200 OK\r\nContent-Le", "unreachable", True, "before an answer: Server disconnected"),
+    (b"HTTP/1.1 400 Bad\r\n\r\n" + TO_TLS, "refused", False, "the host speaks TLS: check whether base_url"),
+    (
+        b"HTTP/1.1 400 Bad\r\n\r\n" + GO_TO_TLS,
+        "refused",
+        False,
+        "the host speaks TLS: check whether base_url",
+    ),
+    (b"HTTP/1.1 511 Login\r\n\r\n" + PAGE, "refused", False, "(a web page and no API: check base_url"),
+    (b"HTTP/1.1 200 OK\r\n\r\n" + ENDPOINT, "not_found", False, "check base_url"),
     (b"HTTP/1.1 403 Forbidden\r\n\r\n" + PAGE, "auth", False, "Blocked by ACME (a web page and no API"),
     (b"HTTP/1.1 308 Moved\r\nLocation: /v1/x/\r\n\r\n", "refused", False, "redirects to /v1/x/"),
     (b"HTTP/1.1 407 Who\r\n\r\n", "refused", False, "USER:PASSWORD"),

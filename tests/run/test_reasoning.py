@@ -26,7 +26,7 @@ from pnyx.run.calls.call import ModelCall
 from pnyx.run.calls.reply import LONGEST_REASONING, separate
 from pnyx.run.result import exit_code
 from tests.support.panels import Host, ProcessKilled, seats
-from tests.support.processes import Node, account_of, die, fixed_reply, well_formed
+from tests.support.processes import PANEL, Node, account_of, die, fixed_reply, well_formed
 
 Make = Callable[[Host], Node]
 SECRET = "nobody-may-read-this"
@@ -223,6 +223,49 @@ async def test_without_room_in_the_budget_the_seat_abstains_and_the_run_goes_on(
     account = await account_of(node, handle.run_id)
     assert account.reserved_nusd == 0
     assert account.spent_nusd <= round(limit * 1e9)
+
+
+async def test_a_seat_that_nobody_can_stand_in_for_waits_for_a_larger_budget(make: Make) -> None:
+    alone: dict[str, Any] = {"protocol": "single", "options": {}, "seats": PANEL[1:2]}
+    host = Thinker({"mid": 300})
+    node = make(host)
+    # Room for a reply of 200 tokens at 4 USD per million tokens, and for none of 400.
+    handle = await node.start(**alone, budget_usd=0.0035)
+    paused = await handle.result()
+    assert (paused.status, paused.stop_reason) == ("paused", "budget")
+    assert paused.detail["message"].startswith(
+        "no answer: 200 tokens went to reasoning; raise max_output_tokens (now 200) or lower "
+        "reasoning_effort. Budget too small: the next call may cost up to $0.00"
+    )
+    done = await (await node.runner.resume(handle.run_id, budget_usd=1.0)).result()
+    assert (done.status, done.degraded) == ("single", False)
+    assert [limit for _, limit in host.limits] == [200, 400]
+
+
+async def test_a_run_that_the_budget_left_without_a_quorum_is_paused(make: Make) -> None:
+    host = Thinker({"large": 300, "mid": 300, "small": 300})
+    node = make(host)
+    handle = await node.start(protocol="voting", options={}, budget_usd=0.0053)
+    paused = await handle.result()
+    assert (paused.status, paused.stop_reason) == ("paused", "budget")
+    assert "200 tokens went to reasoning" in paused.detail["message"]
+    assert paused.usage["cost_usd"] <= 0.0053
+    done = await (await node.runner.resume(handle.run_id, budget_usd=1.0)).result()
+    assert (done.status, done.degraded) == ("plurality", False)
+    # Every seat is asked once under each limit: what was paid is not paid again.
+    votes = [limit for _, limit in host.limits][:6]
+    assert sorted(votes) == [200, 200, 200, 400, 400, 400]
+
+
+async def test_a_limit_that_the_budget_lowered_does_not_take_the_place_of_the_higher_one(make: Make) -> None:
+    host = Thinker({"mid": 300})
+    node = make(host)
+    handle = await node.start(protocol="single", options={}, seats=PANEL[1:2], budget_usd=0.0012)
+    assert (await handle.result()).status == "paused"
+    assert host.limits[0][1] < 200
+    done = await (await node.runner.resume(handle.run_id, budget_usd=1.0)).result()
+    assert done.status == "single"
+    assert [limit for _, limit in host.limits][-2:] == [200, 400]
 
 
 @pytest.mark.parametrize("is_sent", [False, True])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pnyx.core.context.files import File
 from pnyx.core.events import Budget, CallFailed, CallStarted
 from pnyx.core.models import NUSD
 from pnyx.protocols import get
@@ -23,7 +24,7 @@ from pnyx.store.money import holds, ledger
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node
-from tests.support.sized import SEATS, SizedHost
+from tests.support.sized import SEATS, SizedHost, sized_text
 from tests.support.waiting import STALL_S
 
 QUESTION = "Our team of six keeps four services in one repository. Should we split them?"
@@ -33,6 +34,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "consensus, debate": ("consensus", {"rounds": 3, "threshold": 1.0}),
     "council": ("council", {"rounds": 1}),
     "deliberate": ("deliberate", {"rounds": 2}),
+    "escalate": ("escalate", {}),
 }
 
 
@@ -69,6 +71,29 @@ async def test_a_run_finishes_under_a_cap_of_twice_its_cost(
     assert result.status not in ("failed", "paused"), result.detail
     # Nothing was cut off on the way, so it cost no more than without a cap.
     assert result.usage["cost_usd"] == pytest.approx(usual)
+
+
+TEXT = sized_text(round(100_000 / 4.6), "notes")[:100_000]
+
+
+@pytest.mark.parametrize(("factor", "text"), [(1.0, TEXT), (0.05, "")], ids=["a long file", "a short answer"])
+async def test_one_call_finishes_under_a_cap_of_twice_its_cost_whatever_most_of_it_is(
+    make: Callable[[Host], Node], factor: float, text: str
+) -> None:
+    files = (File.of_text("notes.md", text.encode(), text),) if text else ()
+    node = make(SizedHost(factor))
+    usual = (await (await node.runner.start(spec("single", files=files))).result()).usage["cost_usd"]
+    handle = await node.runner.start(spec("single", files=files, budget_usd=2 * usual))
+    result = await handle.result()
+    assert (result.status, result.usage["cost_usd"]) == ("single", pytest.approx(usual))
+
+
+async def test_a_limit_of_thinking_that_is_not_used_up_stops_no_run(make: Callable[[Host], Node]) -> None:
+    node = make(SizedHost(thoughts=2400))
+    wanted = spec("escalate", thinking_tokens=8000)
+    usual = (await (await node.runner.start(wanted)).result()).usage["cost_usd"]
+    result = await (await node.runner.start(replace(wanted, budget_usd=2 * usual))).result()
+    assert (result.status, result.usage["cost_usd"]) == ("majority", pytest.approx(usual))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -123,13 +148,16 @@ async def test_no_second_request_is_sent_under_a_limit_that_the_budget_lowered(
 
 
 SHARED = [
-    ("consensus", 2),
-    ("consensus", 9),
-    ("council", 2),
-    ("council", 4),
-    ("single", 2),
-    ("moa", 3),
-    ("deliberate", 3),
+    ("consensus", 2, 0),
+    ("consensus", 9, 0),
+    ("council", 2, 0),
+    ("council", 4, 0),
+    ("single", 2, 0),
+    ("moa", 3, 0),
+    ("deliberate", 3, 0),
+    # With the thoughts they cost several times what is expected.
+    ("council", 2, 1500),
+    ("moa", 3, 1500),
 ]
 
 
@@ -146,19 +174,19 @@ async def one_after_another(node: Node, case: str, cap: float, count: int) -> in
     return count
 
 
-@pytest.mark.parametrize(("case", "affordable"), SHARED)
+@pytest.mark.parametrize(("case", "affordable", "thoughts"), SHARED)
 async def test_of_24_runs_at_once_as_many_finish_as_one_after_another(
-    tmp_path: Path, make: Callable[[Host], Node], case: str, affordable: int
+    tmp_path: Path, make: Callable[[Host], Node], case: str, affordable: int, thoughts: int
 ) -> None:
-    cap = (affordable + 0.4) * await cost(make(SizedHost()), case)
+    cap = (affordable + 0.4) * await cost(make(SizedHost(thoughts=thoughts)), case)
     alone = await Database.open(tmp_path / "alone.db")
-    one_by_one = Node(alone, SizedHost())
+    one_by_one = Node(alone, SizedHost(thoughts=thoughts))
     affords = await one_after_another(one_by_one, case, cap, 24)
     await one_by_one.stop()
     await one_by_one.runner._keeper.close()
     await alone.close()
     together = await Database.open(tmp_path / "together.db")
-    node = Node(together, SizedHost(pause=0.002))
+    node = Node(together, SizedHost(pause=0.002, thoughts=thoughts))
     try:
         await at_once([node], case, cap, affords)
     finally:

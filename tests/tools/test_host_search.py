@@ -15,7 +15,7 @@ import pytest
 from pnyx.config.schema import Settings
 from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.core.models import Price, Usage
-from pnyx.core.text import estimate_tokens
+from pnyx.core.text import most_tokens
 from pnyx.errors import ConfigError
 from pnyx.interfaces.views.transcript import Transcript
 from pnyx.providers.base import Call, Completion
@@ -162,7 +162,7 @@ async def test_the_most_searches_are_reserved_and_the_reported_ones_charged(host
         json.dumps([t["name"], t["description"], t["input_schema"]], ensure_ascii=False) for t in tools
     ]
     texts = [started.system, started.prompt, *schemas]
-    sent = estimate_tokens("\n".join(texts)) + OVERHEAD_TOKENS + 6 * SEARCH_TOKENS
+    sent = most_tokens("\n".join(texts)) + OVERHEAD_TOKENS + 6 * SEARCH_TOKENS
     # The host may write all of it to its cache.
     price = replace(PRICE, cache_write=1.25 * PRICE.input)
     assert started.reserved_usd == pytest.approx(price.ceiling(sent, started.max_tokens) / 1e9 + 3 * 0.01)

@@ -207,7 +207,7 @@ def test_a_missing_key_or_back_end_is_an_error_that_says_what_to_do(backend: str
         open_engine(SearchSettings.model_validate({"backend": backend}), {"TAVILY_API_KEY": ""})
 
 
-@pytest.mark.parametrize("key", ["exa\nkey", "exa key", "exä"])
+@pytest.mark.parametrize("key", ["exa\nkey", "exa key", "exä", "'exa-key'"])
 def test_an_invalid_key_is_named_by_its_variable_and_not_sent(key: str) -> None:
     with pytest.raises(ToolError, match=r"^\$EXA_API_KEY, the key of Exa, contains a space") as caught:
         open_engine(SearchSettings(backend="exa"), {"EXA_API_KEY": key})

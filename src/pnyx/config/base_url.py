@@ -17,6 +17,10 @@ ENDPOINT = re.compile(r"(/chat/completions|/completions|/responses|/messages)/?$
 """What documents of hosts print after the address that is wanted here."""
 
 
+OWN = re.compile(r"(/(?:api/(?:v1/)?)?generate(?:_stream)?|/api/chat|/invocations|/invoke|/predict)/?$")
+"""Where servers have an API of their own, which is not OpenAI's."""
+
+
 def plain_url(base_url: str | None) -> str | None:
     """Return the address of a host. Raises `ValueError`, which never shows it, if it has more than a path."""
     if base_url is None:
@@ -31,6 +35,11 @@ def plain_url(base_url: str | None) -> str | None:
         raise ValueError(f"must be an http or https address, without user, password, query or fragment{hint}")
     if found := ENDPOINT.search(url.path):
         raise ValueError(f"must be the address without {found[0]}, which pnyx adds")
+    if found := OWN.search(url.path):
+        raise ValueError(
+            f"must be the address of an API that pnyx speaks, and {found[0]} is one of the server's own: its "
+            "OpenAI API is mostly at an address that ends with /v1"
+        )
     return base_url
 
 

@@ -21,10 +21,10 @@ def key_in(variable: str, owner: str, env: Mapping[str, str]) -> str | None:
     variable if its value cannot be sent in a header.
     """
     key = env.get(variable, "").strip()
-    if key and not re.fullmatch("[!-~]+", key):
+    if key and not re.fullmatch("[!#-&(-_a-~]+", key):
         raise ConfigError(
-            f"${variable}, the key of {owner}, contains a space, a line break or another character that no "
-            "key has; set it to the key alone"
+            f"${variable}, the key of {owner}, contains a space, a line break, a quotation mark or another "
+            "character that no key has; set it to the key alone"
         )
     return key or None
 

@@ -77,13 +77,13 @@ class ExpectedCalls:
     """Calls of one kind that a run is expected to make.
 
     count: how many. writes: tokens of a reply. reads: tokens of other replies in a prompt. by: the seat that
-    is called; "all" spreads the calls evenly.
+    is called; "all", or the labels of several, spreads the calls evenly.
     """
 
     count: float
     writes: int
     reads: float = 0.0
-    by: Literal["all", "strongest", "cheapest"] = "all"
+    by: Literal["all", "strongest", "cheapest"] | tuple[str, ...] = "all"
 
 
 class InnerCalls(Interface):

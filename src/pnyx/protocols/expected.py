@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core.context import reply_sizes as sizes
+from ..core.models import cheapest
 from ..core.protocol import ExpectedCalls, Scope
 
 __all__ = [
@@ -92,11 +93,9 @@ def deliberate(scope: Scope) -> list[ExpectedCalls]:
 
 
 def escalate(scope: Scope) -> list[ExpectedCalls]:
-    pair = min(2, len(scope.seats))
-    return [
-        ExpectedCalls(pair, ANSWER, by="cheapest"),
-        ExpectedCalls((len(scope.seats) - pair) / 2, ANSWER),
-    ]
+    labels = tuple(seat.label for seat in cheapest(scope.seats))
+    pair, others = labels[:2], labels[2:]
+    return [ExpectedCalls(len(pair), ANSWER, by=pair), ExpectedCalls(len(others) / 2, ANSWER, by=others)]
 
 
 def council(scope: Scope) -> list[ExpectedCalls]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ..core.events import CallFailed, CallStarted, Event
 from ..core.models import NUSD
-from ..errors import DeadlinePassed, NoQuorum
+from ..errors import DeadlinePassed, NoQuorum, OutOfBudget
 from ..providers.base import Provider
 from ..providers.redaction import Redactor
 from ..store.money.ledger import Account
@@ -44,7 +44,8 @@ class RunContext:
     off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
     `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
-    process. propagate: whether requests to hosts name the span of a call.
+    process. unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
+    whether requests to hosts name the span of a call.
     """
 
     run_id: str
@@ -72,6 +73,7 @@ class RunContext:
     settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
     shortest_answer: int | None = None
+    unaffordable: OutOfBudget | None = None
     observer: Observer | None = None
     propagate: bool = False
 

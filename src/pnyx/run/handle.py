@@ -205,6 +205,10 @@ class RunHandle:
         except Halted as exc:
             return await self._pause(exc)
         except (SeatAbsent, NoQuorum, NoSources, NotInForm) as exc:
+            lacking = self.context.unaffordable
+            if lacking is not None and self.context.journal.unaffordable:
+                lacking.because = str(exc)  # with more budget they may answer
+                return await self._pause(lacking)
             return await self._finish(self._undecided_result("failed", exc.stop_reason, str(exc)))
         except asyncio.CancelledError:
             if self._cancelled:
@@ -240,6 +244,7 @@ class RunHandle:
             event = exhausted_event(why, now())
             await self.context.journal.append(event)
             message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
+            message = f"{why.because}. {message}" if why.because else message
         result = self._undecided_result("paused", why.stop_reason, message)
         requeued = self.requeue_on_stop and isinstance(why, Interrupted)
         await self._release("running" if requeued else "paused", result=result)

@@ -104,8 +104,8 @@ class Summary:
     """The sums over a run's events.
 
     exhausted: the last one. cut: replies that ended at a token limit. silent: seat -> why it last gave no
-    answer, for all seats that once gave none. answered: the seats that gave an answer. models: seat -> its
-    model, once it was asked.
+    answer, for all seats that once gave none; unanswered: the keys of those calls. answered: the seats that
+    gave an answer. models: seat -> its model, once it was asked.
     """
 
     usage: dict[str, Any] = field(
@@ -125,6 +125,7 @@ class Summary:
     overrun_usd: float = 0.0
     cut: set[str] = field(default_factory=set)
     silent: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unanswered: dict[str, set[str]] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
     models: dict[str, str] = field(default_factory=dict)
 
@@ -178,9 +179,19 @@ class Summary:
             self._miss(event, event.abstention)
         elif event.text.strip():
             self.answered.add(event.seat or "")
+            self._find(event)
+
+    def _find(self, event: CallFinished) -> None:
+        """Forget that a call had no answer, if it was asked again after a resume."""
+        seat = event.seat or ""
+        if event.key in self.unanswered.get(seat, ()):
+            self.unanswered[seat].remove(event.key)
+            if not self.unanswered[seat]:
+                del self.silent[seat]
 
     def _miss(self, event: CallFinished | CallFailed, reason: str) -> None:
         seat = event.seat or ""
+        self.unanswered.setdefault(seat, set()).add(event.key)
         self.silent[seat] = {"seat": seat, "model": self.models.get(seat, event.model), "reason": reason}
 
 

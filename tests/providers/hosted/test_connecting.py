@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from typing import Any
 
 import aiohttp
@@ -10,6 +11,7 @@ import pytest
 
 from pnyx.providers.hosted import connection
 from pnyx.providers.hosted.provider import open_hosted
+from pnyx.providers.hosted.trouble import trouble
 from pnyx.run.calls.limits import delay
 from tests.support.hosting import KEY, ask
 
@@ -51,3 +53,28 @@ async def test_a_host_that_accepts_and_speaks_no_tls_ends_as_one_that_does_not_a
     assert "cannot connect: nothing answers: check base_url" in str(error)
     assert delay(1, error) is not None
     assert delay(2, error) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "fix"),
+    [
+        (18, "self-signed certificate", "set SSL_CERT_FILE"),
+        (10, "certificate has expired", "its operator has to renew it"),
+        (9, "certificate is not yet valid", "check the clock"),
+        (62, "Hostname mismatch, certificate is not valid for 'x'.", "check base_url"),
+    ],
+)
+def test_a_certificate_is_explained_by_what_is_wrong_with_it(code: int, words: str, fix: str) -> None:
+    wrong = ssl.SSLCertVerificationError(1, words)
+    wrong.verify_code, wrong.verify_message = code, words
+    key = aiohttp.client_reqrep.ConnectionKey("x", 443, True, True, None, None, None)
+    error = trouble(aiohttp.ClientConnectorCertificateError(key, wrong))
+    assert error.kind == "refused"
+    assert f"({words.removesuffix('.')}): {fix}" in str(error)
+
+
+def test_a_name_that_is_not_known_may_be_that_of_the_proxy() -> None:
+    key = aiohttp.client_reqrep.ConnectionKey("proxy.example", 3128, False, True, None, None, None)
+    error = aiohttp.ClientConnectorDNSError(key, OSError("unknown"))
+    assert "check HTTPS_PROXY" in str(trouble(error, "api.example"))
+    assert "check base_url" in str(trouble(error, "proxy.example"))

@@ -79,6 +79,16 @@ class ReasoningSplitter:
         self._line = _Line()
 
     @property
+    def is_reasoning(self) -> bool:
+        """Whether the next piece continues a block of reasoning."""
+        return bool(self._block_name)
+
+    @property
+    def start(self) -> int:
+        """The offset after the last closing tag without an opening one so far; 0 if there is none."""
+        return self._start
+
+    @property
     def result(self) -> Split:
         """The split of all text so far; complete after `end`."""
         answer = "".join(self._answer)

@@ -45,7 +45,8 @@ class Learned:
     levels: a parameter and a level of thinking -> the level that it takes instead. adaptive: it decides how
     many tokens it thinks. plain_schema: describe schemas in the prompt. no_system: it has no system role.
     reasons: it has written thoughts. responses: it is asked in the Responses API; False: its host has none.
-    notes: what to tell the user with the next reply.
+    thinks_first: its last reply began in the middle of its thoughts. notes: what to tell the user with the
+    next reply.
     """
 
     dropped: set[str] = field(default_factory=set)
@@ -61,6 +62,7 @@ class Learned:
     no_system: bool = False
     reasons: bool = False
     responses: bool | None = None
+    thinks_first: bool = False
     notes: list[str] = field(default_factory=list)
 
     def take_notes(self) -> tuple[str, ...]:

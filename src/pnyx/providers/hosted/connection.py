@@ -25,7 +25,7 @@ from ...json_bytes import json_bytes
 from .compression import Decompressor
 from .documents import Documents
 from .failures import failure, read_report
-from .trouble import NO_TLS, SOCKS, trouble, unreadable_certificates
+from .trouble import NO_TLS, SOCKS, another_language, trouble, unreadable_certificates
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -133,15 +133,18 @@ class Connection:
         try:
             return await self._begin(method, url, headers, limits, body)
         except (*_NOT_SENT,) as exc:
-            raise trouble(exc) from exc
+            raise trouble(exc, urlsplit(url).hostname) from exc
         except TimeoutError as exc:
             raise ProviderError("timeout", f"no answer within {limits.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
             if TLS_ALERT in exc.message:
                 raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
+            if other := another_language(exc.message):
+                raise ProviderError("refused", f"cannot connect: {other}") from exc
             raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            message = f"the connection broke before an answer: {exc}"
+            words = "Server disconnected" if isinstance(exc, aiohttp.ServerDisconnectedError) else exc
+            message = f"the connection broke before an answer: {words}"
             raise ProviderError("unreachable", message, billed=True) from exc
         except ValueError as exc:
             # Raised before anything is sent, for what cannot be; never raised for a reply.

@@ -231,7 +231,7 @@ NO_MODEL = regex(
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
     r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
-    r"|does not work with the (?:\w+ )?model"
+    r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
     r"|requested model is not supported|unexpected model name|模型不存在|model \S+ 不存在|您无权访问",
     re.IGNORECASE,
 )

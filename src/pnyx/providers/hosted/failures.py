@@ -32,6 +32,7 @@ from .failure_words import (
     TOO_LONG,
 )
 from .reports import Report, page_title, read_report, report
+from .trouble import NO_TLS
 from .waits import retry_after
 
 __all__ = [
@@ -52,8 +53,10 @@ PROXY = "set HTTPS_PROXY or HTTP_PROXY to http://USER:PASSWORD@HOST:PORT"
 MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 TEMPORARY_STATUSES = (408, 409, 423, 424, 425, 498, 499)
-PERMANENT_STATUSES = (501, 505, 510)
-_OF_A_MODEL = regex(r"model|deployment|engine|endpoint", re.IGNORECASE)
+PERMANENT_STATUSES = (501, 505, 510, 511)
+_OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint", re.IGNORECASE)
+_TO_TLS = regex(r"HTTP request (?:was sent )?to (?:an )?HTTPS", re.IGNORECASE)
+"""What nginx and servers in Go say to a request without TLS."""
 
 
 class HostError(ProviderError):
@@ -83,6 +86,8 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
         found = replace(found, message=f"it redirects to {target}: check base_url")
     if found.status == 407:
         found = replace(found, message=f"the proxy asks for a user and a password: {PROXY}", is_page=False)
+    if found.status == 400 and _TO_TLS.search(found.message):
+        found = replace(found, message=NO_TLS, is_page=False)
     final = _final_kind(found)
     kind = final or _kind(found)
     wait = None

@@ -30,10 +30,11 @@ from .failures import HostError, one_line, unreadable
 from .plain import PlainWriter
 from .replies.forms import Reply
 from .replies.held_text import HeldText
+from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, may_begin_in_thoughts
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
 from .responses_requests import as_responses, in_chat_words
-from .thinking_switches import set_thinking
+from .thinking_switches import set_router_thinking, set_thinking
 
 if TYPE_CHECKING:
     from .requests import RequestBuilder
@@ -97,6 +98,10 @@ class HostedProvider:
             reply = Reply(self._dialect.reader)
             held = HeldText({tool.name for tool in call.tools}, on_text) if on_text and call.tools else None
             show = held.add if held else on_text
+            thoughts = None
+            if show and (learned.thinks_first or may_begin_in_thoughts(call.model)):
+                thoughts = HeldThoughts(show, reply.has_reasoning)
+                show = thoughts.add
             try:
                 async with aclosing(self._texts(call, sent, reply, on_text is not None)) as texts:
                     async for text in texts:
@@ -105,8 +110,11 @@ class HostedProvider:
                 notes = tuple(f"{call.model} {note}" for note in learned.take_notes())
                 completion = self._completion(call, reply.reader, notes)
                 learned.reasons = learned.reasons or _reasons(completion)
+                learned.thinks_first = begins_in_thoughts(completion.text, completion.reasoning)
+                if thoughts is not None:
+                    thoughts.end()
                 if held is not None:
-                    held.end(completion.text)
+                    held.end(thoughts.of(completion.text) if thoughts else completion.text)
                 return completion
             except HostError as exc:
                 if reply.reader.text or not changes_left:
@@ -132,6 +140,8 @@ class HostedProvider:
         request = plain or await (await self._requests()).build(call, **how)
         if self._dialect.thinking == "effort":
             set_thinking(request.body, self._hostname, call, learned.reasons)
+        elif self._dialect.thinking == "openrouter":
+            set_router_thinking(request.body, call)
         if self._dialect.caching == "key" and call.cache_key:
             request.body["prompt_cache_key"] = call.cache_key
         if call.traceparent:

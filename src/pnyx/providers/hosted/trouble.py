@@ -13,18 +13,46 @@ import aiohttp
 
 from ...errors import ProviderError
 
-__all__ = ["NO_TLS", "SOCKS", "trouble", "unreadable_certificates"]
+__all__ = ["NO_TLS", "SOCKS", "another_language", "trouble", "unreadable_certificates"]
 
 NO_TLS = "the host speaks TLS: check whether base_url starts with https://"
 SOCKS = "SOCKS proxies are not supported: set HTTPS_PROXY to an HTTP proxy, or unset ALL_PROXY"
 OLLAMA_PORT = 11434
+CERTIFICATES = {
+    9: "check the clock of this machine",
+    10: "its operator has to renew it, unless the clock of this machine is wrong",
+    62: "check base_url, whose host must be one of the names in the certificate",
+    64: "check base_url, whose host must be one of the names in the certificate",
+}
+"""What to do about a certificate by OpenSSL's number of what is wrong with it: not valid yet, expired, the
+name of another host, another IP address. For the rest, an authority is missing."""
+LANGUAGES = {
+    "SSH-": "SSH",
+    "-ERR": "the protocol of Redis",
+    "220 ": "the protocol of a mail or FTP server",
+    r"\x00\x00": "HTTP/2 without HTTP/1.1",
+    r"E\x00": "the protocol of PostgreSQL",
+}
+"""How an answer in another protocol than HTTP starts, as aiohttp quotes it."""
 
 
-def trouble(exc: Exception) -> ProviderError:
-    """The error for a request that was not sent.
+def another_language(words: str) -> str:
+    """Why an answer is not HTTP, if it shows what else it is; else "". words: aiohttp's, which quote it."""
+    for start, name in LANGUAGES.items():
+        if f"b'{start}" in words or f'b"{start}' in words:
+            return f"the host speaks {name}: check base_url and its port, or the proxy"
+    return ""
+
+
+def trouble(exc: Exception, host: str | None = None) -> ProviderError:
+    """The error for a request to `host` that was not sent.
 
     It is "unreachable", and tried again, if it may pass; "refused" if it lasts until a setting changes.
     """
+    if isinstance(exc, aiohttp.ClientConnectorDNSError) and host is not None and exc.host != host:
+        return ProviderError(
+            "unreachable", "cannot connect: the name of the proxy is not known: check HTTPS_PROXY"
+        )
     kind, message = _explain(exc)
     # Each attempt lasts as long as a connection may take, and includes several packets.
     retries = 1 if isinstance(exc, aiohttp.ConnectionTimeoutError) else None
@@ -34,9 +62,12 @@ def trouble(exc: Exception) -> ProviderError:
 def _explain(exc: Exception) -> tuple[str, str]:
     match exc:
         case aiohttp.ClientHttpProxyError():
-            hint = ": check the user and the password in HTTPS_PROXY" if exc.status == 407 else ""
-            return "refused" if exc.status == 407 else "unreachable", (
-                f"the proxy answers HTTP {exc.status}: {exc.message}{hint}"
+            if exc.status == 407:
+                hint = "check the user and the password in HTTPS_PROXY"
+            else:
+                hint = "check HTTPS_PROXY, or name the host in NO_PROXY if it needs no proxy"
+            return "unreachable" if exc.status >= 500 else "refused", (
+                f"the proxy answers HTTP {exc.status}: {exc.message}: {hint}"
             )
         case aiohttp.InvalidURL():
             return "refused", (
@@ -59,11 +90,11 @@ def _explain(exc: Exception) -> tuple[str, str]:
 def _explain_tls(cause: object, exc: Exception) -> tuple[str, str]:
     inner = getattr(exc, "certificate_error", None) or getattr(exc, "os_error", None) or cause
     if isinstance(inner, ssl.SSLCertVerificationError):
-        words = inner.verify_message or "not trusted"
-        return "refused", (
-            f"the certificate of the host is not accepted ({words}): "
-            "set SSL_CERT_FILE to a file with the certificate of its authority"
+        words = (inner.verify_message or "not trusted").removesuffix(".")
+        fix = CERTIFICATES.get(
+            inner.verify_code, "set SSL_CERT_FILE to a file with the certificate of its authority"
         )
+        return "refused", f"the certificate of the host is not accepted ({words}): {fix}"
     reason = getattr(inner, "reason", None) or str(inner)
     return "refused", f"the host does not speak TLS ({reason}): check whether base_url starts with http://"
 
@@ -87,4 +118,6 @@ def _explain_socket(exc: aiohttp.ClientConnectorError) -> str:
 
 def _reason(exc: aiohttp.ClientConnectorError) -> str:
     """The operating system's words, without the address."""
+    if isinstance(exc.os_error, ConnectionRefusedError):
+        return "connection refused"
     return exc.os_error.strerror or type(exc.os_error).__name__

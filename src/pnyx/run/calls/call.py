@@ -106,9 +106,11 @@ class ModelCall:
         while True:
             try:
                 sent = await self._attempt(provider, gate)
-            except OutOfBudget:
-                cut = context.journal.cut_off(self.key)
-                if cut is None or cut.max_tokens < self.limits.whole(self._request_text()):
+            except OutOfBudget as exc:
+                if (cut := self.limits.unaffordable(self._request_text())) is None:
+                    raise
+                exc.because, context.unaffordable = cut.message, exc
+                if "." not in self.key:  # no other branch may do: the answer of this seat is needed
                     raise
                 return self.failures.unanswered(cut)
             if isinstance(sent, CallFailed):

@@ -7,6 +7,7 @@ from ...core.sycophancy.detect import is_blank
 from ...core.thinking import Thinking
 from ...providers.base import Completion
 from ..context import RunContext
+from ..journal import CutOff
 from ..spending.budget import OutputLimits
 from .context_window import output_limit
 
@@ -52,7 +53,8 @@ class ReplyLimits:
             enough, least = ENOUGH, max(LEAST, self.context.shortest_answer or 0)
         if cut is not None:
             least = 2 * cut.max_tokens
-        least = min(most, least + self.thinking)
+        # Without the limit of thinking, which a lower limit of the reply lowers too: models often think less.
+        least = min(most, least)
         return OutputLimits(most, max(least, min(most, enough + self.thinking)), least)
 
     def is_too_low(self, text: str, limit: int, done: Completion, elapsed: float, left: float) -> bool:
@@ -65,9 +67,15 @@ class ReplyLimits:
             return False
         if limit < self.whole(text):
             return True
-        first = self.context.journal.cut_off(self.key) is None
+        cut = self.context.journal.cut_off(self.key)
+        first = cut is None or cut.max_tokens < self._first(text)  # under a limit that the budget lowered
         is_higher, has_time = limit < self.whole(text, RAISE), left > RAISE * elapsed
         return is_blank(done.text) and not done.tool_calls and first and is_higher and has_time
+
+    def unaffordable(self, text: str) -> CutOff | None:
+        """Return the reply that ended at the limit of the run, if the next request is for a longer one."""
+        cut = self.context.journal.cut_off(self.key)
+        return None if cut is None or cut.max_tokens < self.whole(text) else cut
 
     def note_cut(self, text: str, limit: int) -> bool:
         """Remember a reply that was cut off. Return whether it was so at the limit of the run."""

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from ...core.events import Budget, CallStarted
 from ...core.models import NUSD, Price, Seat, Usage
-from ...core.text import estimate_tokens
+from ...core.text import most_tokens
 from ...store.money import ledger
 from ..calls.admission import Refusal, Request, admit
 from .claim import Claim, is_alive_now
@@ -86,7 +86,7 @@ def _input_tokens(prompt: str, searches: int, images: int) -> int:
     images: the tokens of its images.
     """
     results = SEARCH_TOKENS * searches * (searches + 1) // 2
-    return estimate_tokens(prompt) + OVERHEAD_TOKENS + results + images
+    return most_tokens(prompt) + OVERHEAD_TOKENS + results + images
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,12 @@ class Claim:
         if self.begun:
             return None
         self._factor = holds.factor(connection, self._kind)
-        need = self._limit(self.expectation.cost * (self._factor or 1.0) * SURE)
-        # Nothing is known of such runs yet, and nobody else needs the room: the run is tried.
-        return Need(need, need if self._factor else 0)
+        if self._factor is None:
+            # Nothing is known of such runs yet. Behind others it waits until one of them ends, if in doubt.
+            # If nobody else needs the room, it is tried.
+            return Need(self._limit(self.expectation.most), 0)
+        need = self._limit(self.expectation.cost * self._factor * SURE)
+        return Need(need, need)
 
     def _limit(self, amount: float) -> int:
         return ceil(amount) if self._cap is None else min(ceil(amount), self._cap)

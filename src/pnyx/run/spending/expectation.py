@@ -33,23 +33,30 @@ PRIOR_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The expected cost of a run in nUSD. calls: their number. dearest: the cost of the dearest one."""
+    """The expected cost of a run in nUSD. calls: their number. dearest: the cost of the dearest one.
+
+    most: the cost of the run if every reply is as long as it may be.
+    """
 
     calls: float
     cost: int
     dearest: int
+    most: int
 
     def remaining(self, spent: int, calls: int, factor: float | None) -> int:
         """Return what a run still needs to finish, in nUSD: rather too much at first, and a call more.
 
         spent: by its first `calls` calls. factor: the cost of earlier runs of the kind as a share of the
-        expected one, None if there are none.
+        expected one. None if there are none: then the replies to come may be as long as they may be.
         """
-        total = self.total(spent, calls, factor)
+        total = max(self.total(spent, calls, factor), self.cost * (factor or 0.0))
         mean = spent / calls if calls else self.cost / self.calls
-        unsure = PRIOR_CALLS / (PRIOR_CALLS + calls) * (0.3 if factor else 0.9)
+        prior = PRIOR_CALLS / (PRIOR_CALLS + calls)
         call = self.dearest * total / self.cost if self.cost else 0.0
-        return ceil(max(total - spent, mean) * (1.1 + unsure) + call)
+        usual = max(total - spent, mean) * (1.1 + (0.3 if factor else 0.9) * prior) + call
+        if factor:
+            return ceil(usual)
+        return ceil(max(usual, prior * max(1 - calls / self.calls, 0.0) * self.most))
 
     def total(self, spent: int, calls: int, factor: float | None) -> float:
         """Return what the run is expected to cost in all, in nUSD. Arguments: as in `remaining`."""
@@ -69,12 +76,12 @@ def expect(spec: Spec) -> Expectation | None:
     calls = _usual_calls(spec)
     if calls is None:
         return None
-    costs = [_cost(spec, one) for one in calls]
     turns = TOOL_TURNS if spec.tools else 1
     return Expectation(
         turns * sum(one.count for one in calls),
-        turns * round(sum(one.count * cost for one, cost in zip(calls, costs, strict=True))),
-        ceil(max(costs, default=0)),
+        turns * round(sum(one.count * _cost(spec, one) for one in calls)),
+        ceil(max((_cost(spec, one) for one in calls), default=0)),
+        turns * ceil(sum(one.count * _cost(spec, one, longest=True) for one in calls)),
     )
 
 
@@ -103,23 +110,28 @@ def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
     return [one for one in calls if one.count > 0]
 
 
-def _cost(spec: Spec, calls: ExpectedCalls) -> float:
-    """Return the expected cost of one of these calls, in nUSD."""
+def _cost(spec: Spec, calls: ExpectedCalls, longest: bool = False) -> float:
+    """Return the expected cost of one of these calls, in nUSD; that with the longest reply if `longest`."""
     by = {
         "strongest": spec.panel.closers(strongest(spec.seats))[:1],
         "cheapest": cheapest(spec.seats, spec.revision)[:1],
     }
-    seats = by.get(calls.by, spec.seats)
+    if isinstance(calls.by, tuple):
+        seats = tuple(seat for seat in spec.seats if seat.label in calls.by)
+    else:
+        seats = by.get(calls.by, spec.seats)
     searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
-    return sum(_cost_at(spec, seat, calls) for seat in seats) / len(seats) + searches
+    return sum(_cost_at(spec, seat, calls, longest) for seat in seats) / len(seats) + searches
 
 
-def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls) -> int:
+def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls, longest: bool) -> int:
     question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
     question += sum(len(one.text.encode()) for one in spec.files)
     prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + image_tokens(seat, spec.files) + calls.reads
     reply = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
     if calls.writes >= ANSWER.usual:
         reply += (spec.thinking(seat, "", None).tokens or 0) // 2
+    if longest:
+        reply = spec.output_limit(seat)
     prompt = prompt if seat.context is None else min(prompt, seat.context)
     return (seat.price or Price(0.0, 0.0)).cost(Usage(round(prompt), 0, reply, 0))

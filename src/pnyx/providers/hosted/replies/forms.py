@@ -34,6 +34,10 @@ class Reply:
     def __init__(self, reader: type[Reader]) -> None:
         self.reader = reader()
 
+    def has_reasoning(self) -> bool:
+        """Whether the host has returned thoughts apart from the text so far."""
+        return bool(self.reader.reasoning)
+
     def add(self, document: Any) -> Iterator[str]:
         """Read a document; see `Reader.add`."""
         if type(document) is not dict or document.keys().isdisjoint(_PLAIN):
