@@ -106,7 +106,7 @@ SPENT = regex(
     r"|funds)|insufficient_(?:balance|credits?)|balance is insufficient|not.enough.(?:balance"
     r"|credits?|funds)"
     r"|(?:requires|need) more credits"
-    r"|(?:out of|no|any) credits|credits? (?:are|is|have been) (?:depleted|exhausted|used)"
+    r"|(?:out of|no|any) credits|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
     r"|purchase (?:more "
     r")?credits|used all available|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
     r"|usage limits?\. |regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted"
@@ -211,6 +211,7 @@ BAD_KEY = regex(
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
     r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|authentication error"
     r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌"
+    r"|(?:密钥|令牌|api[ -]?key)[^。]{0,8}(?:无效|错误|过期|失效|不正确)"
     r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,
