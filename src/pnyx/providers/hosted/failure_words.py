@@ -117,6 +117,7 @@ SPENT = regex(
     r"|out of (?:\w+ ){0,3}quota|quota will be|usage limit of (?:your|the) (?:free |trial)"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
+    r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
     r"|balance is not enough|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控",
     re.IGNORECASE,
 )
@@ -179,7 +180,8 @@ TEMPORARY = regex(
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
     r"|retry your request|had an error while processing|encountered an (?:error|issue)"
     r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
-    r"|upstream|bad gateway|internal (?:server )?error|connection (?:reset|refused|error|closed)"
+    r"|upstream|bad gateway|internal (?:server )?error"
+    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)"
     r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
     r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后|网络错误|内部错误|饱和",
     re.IGNORECASE,

@@ -170,9 +170,9 @@ def _is_over_a_limit(message: str) -> bool:
 
 _COUNT = r"(?<![\w.])(\d[\d,]{2,11})(?![\w.]\d)"
 _OVER = regex(
-    rf"\b(?:tokens?|length|sequence|context|input|prompt|request|messages?)\b[^.;]{{0,60}}?{_COUNT}[^.;]{{0,40}}?"
-    rf"(?:exceed|(?:greater|more|longer|larger|higher) than|over|above|>|tokens long\b.{{0,20}}max)"
-    rf"[^.;]{{0,60}}?{_COUNT}",
+    r"\b(?:tokens?|length|sequence|context|input|prompt|request|conversation|messages?)\b"
+    rf"[^.;]{{0,60}}?{_COUNT}[^.;]{{0,40}}?(?:exceed|(?:greater|more|longer|larger|higher) than|over|above|>"
+    rf"|tokens long\b.{{0,20}}max|can (?:take|hold))[^.;]{{0,60}}?{_COUNT}",
     re.IGNORECASE,
 )
 _OF_OUTPUT = regex(

@@ -65,7 +65,9 @@ _SCHEMA_REFUSED = regex(
 )
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
 _IN_PASSING = regex(
-    r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b", re.IGNORECASE
+    r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b"
+    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))",
+    re.IGNORECASE,
 )
 _OUTPUT_CONFIG = regex(
     r"^\W*output_config\W+(?:extra inputs|unknown|unrecogni[sz]ed|unexpected)", re.IGNORECASE
