@@ -68,7 +68,9 @@ async def backup(database: Database, file: Path) -> Mapping[str, int]:
             else:
                 await (await Database.open(part)).close()
                 with closing(_File(part)) as copy:
-                    rows = await database.read(lambda connection: _write_out(connection, copy.engine))
+                    rows = await database.read(
+                        lambda connection: _write_out(connection, copy.engine), snapshot=True
+                    )
             part.replace(file)
     except OSError as exc:
         raise _file_error(exc, f"{file} cannot be written") from exc
@@ -211,7 +213,13 @@ def damage(connection: Connection) -> str:
     if connection.dialect.name != "sqlite":
         return ""
     found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
-    return "" if found == "ok" else found.partition("\n")[0]
+    return "" if found == "ok" else first_fault(found)
+
+
+def first_fault(found: str) -> str:
+    """The first fault that a check of SQLite's has found, without the name of the database above it."""
+    faults = [line for line in found.splitlines() if not line.startswith("***")]
+    return faults[0] if faults else found
 
 
 class _File:
@@ -249,7 +257,7 @@ def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[s
         # Rows that are read would show it; pages do not.
         found = str(copy.execute("PRAGMA quick_check(1)").fetchone()[0])
         if found != "ok":
-            raise StoreError(f"the database is damaged: {found.partition(chr(10))[0]}; see pnyx doctor")
+            raise StoreError(f"the database is damaged: {first_fault(found)}; see pnyx doctor")
         for table in (rates, writers):
             copy.execute(f"DELETE FROM {table.name}")
         counts = ((table.name, f"SELECT count(*) FROM {table.name}") for table in TABLES)
@@ -257,9 +265,6 @@ def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[s
 
 
 def _write_out(connection: Connection, copy: Engine) -> Mapping[str, int]:
-    if connection.dialect.name == "postgresql":
-        # One snapshot of all tables, as a read of SQLite is.
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     with copy.begin() as target:
         return _copy(connection, target, TABLES)
 

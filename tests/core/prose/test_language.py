@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.prose.language import language_tag
+from pnyx.core.prose.language import language_of, language_tag
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,28 @@ def test_a_tag_in_its_usual_letter_case_stays_as_it_is(text: str) -> None:
         return
     assert tag.lower() == text.lower()
     assert language_tag(tag) == tag
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Combien ça coûte ?", "fr"),
+        ("Wann war das?", "de"),
+        ("¿Cuánto cuesta?", "es"),
+        ("Quante mele?", "it"),
+        ("Onde fica?", "pt"),
+        ("Hoeveel?", "nl"),
+        ("Ile to kosztuje?", "pl"),
+        ("Kolik to stojí?", "cs"),
+        ("Kaç kişi var?", "tr"),
+        ("Сколько?", "ru"),
+        ("Скільки коштує квиток?", "uk"),
+        ("Montako?", "fi"),
+        ("Hány alma van?", "hu"),
+        ("Paris?", ""),
+        ("Hvor mange?", ""),  # Danish and Norwegian
+        ("Wann war das", ""),  # no question
+    ],
+)
+def test_the_words_of_a_short_question_tell_its_language(text: str, language: str) -> None:
+    assert language_of(text) == language

@@ -90,7 +90,28 @@ def language_of(text: str) -> str:
         case [(code, most), (_, next_most)] if most > next_most:
             return code
         case _:
-            return ""
+            return _by_question_words(words, text)
+
+
+MAX_QUESTION_WORDS = 15
+"""Words of a short question, in which the word that it begins with tells the language."""
+
+
+def _by_question_words(words: Sequence[str], text: str) -> str:
+    """The language whose words of questions a short question has the most of: `Wann war das?`"""
+    if not words or len(words) > MAX_QUESTION_WORDS or not text.rstrip().endswith("?"):
+        return ""
+    if "\u00bf" in text:
+        return "es"
+    counts = Counter({code: sum(words.count(one) for one in some) for code, some in _asking().items()})
+    (code, most), (_, next_most) = counts.most_common(2)
+    return code if most > next_most else ""
+
+
+@cache
+def _asking() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = table("languages")["questions"]
+    return found
 
 
 def _words(text: str) -> list[str]:

@@ -7,7 +7,8 @@ from datetime import date
 
 import pytest
 
-from pnyx.core.answers.numbers.dates import read_date, read_time
+from pnyx.core.answers.numbers.dates import read_date
+from pnyx.core.answers.numbers.times import read_time
 from pnyx.core.answers.words import months
 from tests.core.answers.words.calendar_table import LANGUAGES, TABLE, table
 

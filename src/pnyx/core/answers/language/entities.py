@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from ...caching.regex import regex
 from ..words import table
 
-__all__ = ["is_symbol", "same_thing"]
+__all__ = ["is_name", "is_symbol", "same_thing"]
 
 MAX_CHARS = 60
 """Characters of a name."""
@@ -39,6 +39,11 @@ def same_thing(one: str, two: str, topics: Collection[str] = ()) -> bool:
     """
     mine = _things(one, frozenset(topics))
     return bool(mine) and not mine.isdisjoint(_things(two, frozenset(topics)))
+
+
+def is_name(text: str) -> bool:
+    """Whether `text` is the name of a thing of the tables: what `NASA` is short for is known."""
+    return bool(_things(text, frozenset()))
 
 
 def is_symbol(text: str) -> bool:
@@ -75,14 +80,21 @@ def _coded(text: str, kind: str) -> str:
 
 @cache
 def _names() -> Mapping[str, Mapping[str, str]]:
-    """Kind -> name, folded -> code, without names that two have."""
+    """Kind -> name, folded -> code, without names that two have, or that only accents keep apart."""
     entities, aliases = table("entities"), table("aliases")
     kinds = {kind: dict(entities.get(kind, {})) for kind in (*CODED, "other")}
     for kind, rows in kinds.items():
         for code, names in aliases[kind].items():
             rows[code] = [*rows.get(code, ()), *names]
     currencies = {code: [*names, code] for code, names in kinds["currency"].items()}
-    return {kind: _unambiguous(rows) for kind, rows in {**kinds, "currency": currencies}.items()}
+    found = {kind: _unambiguous(rows) for kind, rows in {**kinds, "currency": currencies}.items()}
+    # Portugal is no language, though portugál is the Hungarian name of one.
+    found["language"] = {
+        key: code
+        for key, code in found["language"].items()
+        if key not in found["country"] or any(name.casefold() == key for name in kinds["language"][code])
+    }
+    return found
 
 
 @cache
@@ -90,7 +102,7 @@ def _names_if_asked() -> Mapping[str, Mapping[str, str]]:
     return {kind: _unambiguous(rows) for kind, rows in table("aliases")["asked"].items()}
 
 
-def _unambiguous(rows: Mapping[str, Iterable[str]]) -> Mapping[str, str]:
+def _unambiguous(rows: Mapping[str, Iterable[str]]) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for code, names in rows.items():
         for name in names:

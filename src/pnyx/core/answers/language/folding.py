@@ -167,7 +167,7 @@ _FORMULA = regex(r"(?=.*[A-Z].*[A-Z])(?:[A-Z][a-z]?(?:_?[({]?\d{1,3}[)}]?)?){2,1
 """A chemical formula, whose digits may be lowered: `H_2O`, `CO_{2}`."""
 _FORMULA_MARKS = regex(r"[_^(){}]")
 _ARTICLE = regex(
-    r"^(?:(?:Der|Das|Les|der|die|das|la|le|les|el|il|lo|het|de|den|een|ein|eine|une|una|um|uma) |l['’])"
+    r"^(?:(?:Der|Das|Les|der|die|das|la|le|les|el|il|lo|het|de|den|een|ein|eine|un|une|una|um|uma) |l['’])"
     r"(?=[^\W\d_]{2,}$)"
 )
 """An article of another language before one word. `La` and `El` with a capital may begin a name."""

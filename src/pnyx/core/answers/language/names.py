@@ -11,6 +11,7 @@ import functools
 from ...caching.regex import regex
 from ..numbers.ordinals import read_ordinal
 from ..words import table
+from .entities import is_name, same_thing
 from .folding import fold_words, strip_edges, without_title
 
 __all__ = ["read_roman", "same_spelling"]
@@ -119,6 +120,8 @@ def _abbreviates(short: str, long: str) -> bool:
     letters = short.replace(".", "").strip().removeprefix("the ").removeprefix("The ")
     if not (3 <= len(letters) <= 8 and letters.isalpha() and letters.isupper()):
         return False
+    if is_name(short):
+        return same_thing(short, long)
     words = [word for word in _WORD.findall(long.replace("-", " ")) if word.casefold() not in _SMALL]
     return len(words) == len(letters) and all(
         word[0].upper() == letter and len(word) > 1 for word, letter in zip(words, letters, strict=True)

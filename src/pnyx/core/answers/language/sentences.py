@@ -10,8 +10,9 @@ from functools import cache
 from ...caching.regex import regex
 from ...prose.language import language_of
 from ..words import table
+from .polar import affirmed
 
-__all__ = ["repeats", "stated"]
+__all__ = ["is_known", "repeats", "stated"]
 
 MAX_CHARS = 200
 MAX_WORDS = 6
@@ -39,6 +40,7 @@ def stated(text: str, question: str) -> str | None:
     text = table("copulas")["joined"].get(first.casefold(), first) + space + rest
     return (
         _affirmed(text, question)
+        or affirmed(text, question)
         or _without_subject(text, question)
         or _between(text, question)
         or _unspaced(text, question)
@@ -95,7 +97,7 @@ def _affirmed(text: str, question: str) -> str | None:
         (len(words) < 3 and not short)
         or denials > 1
         or not verbs
-        or not all(_is_known(word, asked) for word in known)
+        or not all(is_known(word, asked) for word in known)
     ):
         return None
     return "No" if denials else "Yes"
@@ -138,13 +140,13 @@ def _named(text: str, question: str) -> str | None:
         words = words[1:]
     while len(words) > 1 and _is_left_out(words[-1][0], question):
         words = words[:-1]
-    if _is_known(words[0][0], question) or not all(_CAPITAL.match(w[0]) for w in (words[0], words[-1])):
+    if is_known(words[0][0], question) or not all(_CAPITAL.match(w[0]) for w in (words[0], words[-1])):
         return None
     return text[words[0].start() : words[-1].end()]
 
 
 def _is_left_out(word: str, question: str) -> bool:
-    return len(word) > 1 and _is_known(word, question)
+    return len(word) > 1 and is_known(word, question)
 
 
 _CAPITAL = regex(r"[^\W\d_a-z]")
@@ -170,7 +172,7 @@ def _between(text: str, question: str) -> str | None:
         if word[0].casefold() in copulas:
             before, after = words[:n], words[n + 1 :]
             if _are_known(before, question):
-                return _new(_MADE_BY.sub("", text[after[0].start() :]), question)
+                return _new(_MADE_BY.sub("", _AT.sub("", text[after[0].start() :])), question)
             counts = before[0][0][-1].isdigit()
             if _are_known(after, question) and (counts or not _are_known(before, question, some=True)):
                 return _new(text[: word.start()], question)
@@ -178,10 +180,18 @@ def _between(text: str, question: str) -> str | None:
     return None
 
 
+_AT = regex(r"at (?=[(\d])")
 _MADE_BY = regex(r"[a-z]+(?:ed|en|wn|nt|ught|d|de) by (?=[^\W\d_a-z])")
 
 
 def _unspaced(text: str, question: str) -> str | None:
+    endings = table("copulas")["endings"]
+    if text[-1] >= "\u3040" and not any(mark in text for mark in " はが、"):
+        for ending in endings:
+            if text.endswith(ending) and len(text) > len(ending):
+                return _new(text.removesuffix(ending), question)
+    if text.startswith("是") and len(text) > 2 and not text.startswith("是的"):
+        return _new(text[1:], question)
     for copula in table("copulas")["unspaced"]:
         subject, found, rest = text.partition(copula)
         if found and rest and subject and (subject in question or subject in table("copulas")["subjects"]):
@@ -202,7 +212,7 @@ def _at_the_end(text: str, question: str) -> str | None:
             end -= len(ending)
     if end == len(text):
         return None
-    start = next((w.start() for w in words if not _is_known(w[0], question)), end)
+    start = next((w.start() for w in words if not is_known(w[0], question)), end)
     return _new(text[start:end], question) if start else None
 
 
@@ -219,11 +229,12 @@ def _new(rest: str, question: str) -> str | None:
 
 
 def _are_known(words: Sequence[re.Match[str]], question: str, *, some: bool = False) -> bool:
-    known = (_is_known(word[0], question) for word in words)
+    known = (is_known(word[0], question) for word in words)
     return any(known) if some else all(known)
 
 
-def _is_known(word: str, question: str) -> bool:
+def is_known(word: str, question: str) -> bool:
+    """Whether `word` is of the question, in another form too, or a word that any subject may have."""
     word = word.casefold()
     copulas = table("copulas")
     if word in copulas["pronouns"] or word in copulas["articles"] or word in _words_of(question):

@@ -20,7 +20,19 @@ _VALUES = r"(?P<values>[^,{}]{1,30}(?:(?:,| and|, and) [^,{}]{1,30}){0,3})"
 
 def _excluded(match: re.Match[str]) -> str:
     values = re.sub(r",? and ", ", ", match["values"]).replace("x =", "").replace("x=", "")
+    values = _PLUS_MINUS.sub(r"\1, -\1", values)
     return f"{'Z' if 'ntegers' in match[0] else '(-∞,∞)'}∖\\{{{values}\\}}"
+
+
+_PLUS_MINUS = regex(r"(?:±|\\pm(?![A-Za-z]))\s*([^,]+)")
+_NOT_EQUAL = r"(?:≠|\\neq?(?![A-Za-z])|\\not ?=|!=)"
+_ONE = r"[^,=<>≠≤≥±\\]{1,20}"
+
+
+def _not_equal(match: re.Match[str]) -> str:
+    """`x ≠ ±2` and `x ≠ 2, -2` with a relation for each value."""
+    values = _PLUS_MINUS.sub(r"\1, -\1", re.sub(r",? and ", ", ", match["values"])).split(",")
+    return " and ".join(f"{match['name']}≠{value.strip()}" for value in values)
 
 
 def _chosen(match: re.Match[str]) -> str:
@@ -31,6 +43,13 @@ def _chosen(match: re.Match[str]) -> str:
 _FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (regex(r"^(?:there (?:is|are) )?no (?:real )?solutions?$", re.IGNORECASE), "∅"),
     (regex(rf"^{_REALS}{_EXCEPT}{_VALUES}$", re.IGNORECASE), _excluded),
+    (
+        regex(
+            rf"^(?P<name>[a-z])\s*{_NOT_EQUAL}\s*(?P<values>(?:±|\\pm)\s*[^,=<>≠≤≥±]{{1,30}}"
+            rf"|{_ONE}(?:(?:,| and) ?{_ONE}){{1,3}})$"
+        ),
+        _not_equal,
+    ),
     (regex(rf"^{_INTEGERS}{_EXCEPT}{_VALUES}$", re.IGNORECASE), _excluded),
     (
         regex(rf"^{_REALS} (?P<x>[a-z]),? (?:with|where|such that|for which) (?P=x)(?= ?[<>≤≥≠=!\\])", 2),
@@ -56,6 +75,8 @@ _FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (regex(r"^\^?\{?(?P<n>\d{1,4})\}?(?P<sign>[CP])_?\{?(?P<k>\d{1,4})\}?$"), _chosen),
     (regex(r"^<([^<>=]+(?:,[^<>=]+)+)>$"), r"⟨\1⟩"),
 )
+_SYMPY = regex(r"(?=.*(?:\*I\b|\bI\*|\d\s*[-+]\s*I\b))(?:[-+*/().\d\sI]|sqrt)+")
+"""A complex number as SymPy writes it, `1 + 2*I`."""
 _COMPLEX = regex(r"[-+*/().\d\s]*\dj[-+*/().\d\s]*")
 
 
@@ -65,6 +86,8 @@ def rewritten(text: str) -> str:
         text = form.sub(new, text)
     if "math" in text or "vec" in text or "hat" in text:
         text = _UNIT_VECTOR.sub(r"\\hat{\1}", text)
+    if "I" in text and _SYMPY.fullmatch(text):
+        text = text.replace("I", "i")
     if "j" in text:
         if _COMPLEX.fullmatch(text):
             text = text.replace("j", "i")

@@ -267,11 +267,19 @@ _COUNTER = regex(r"^(?:个|個|つ|개)(?:の|的)?")
 """Words behind any number of anything."""
 
 
+@cache
+def _altering() -> frozenset[str]:
+    """Words of other languages that deny or change a number, or add to it: `fem og tyve`, `15 kişi yok`."""
+    table_of = table("amounts")
+    words = (word for row in table_of["alters"].values() for word in row)
+    return frozenset((*(word for word in words if len(word) > 1), *table_of["and"]))
+
+
 def _count(text: str) -> Unit | None:
     noun = _COUNTER.sub("", text.casefold(), count=1).strip()
     if not noun:
         return NONE
-    if not _NOUN.fullmatch(noun) or _NO_COUNT.search(noun):
+    if not _NOUN.fullmatch(noun) or _NO_COUNT.search(noun) or not _altering().isdisjoint(noun.split()):
         return None
     *_, last = noun.split()
     singular = last.removesuffix("s")

@@ -156,21 +156,27 @@ _EXPANDED = regex(
 _PRINTED = regex(
     r"\bname of (?:the|this|a) (?:[^\W\d]+ )?(?:class|function|method|variable|module|package"
     r"|attribute|keyword)\b|"
-    r"```|\b(?:prints?|printed|printf|println|stdout|console\.log"
+    r"```|\b(?i:password|passphrase|passcode|api key|access key|case[- ]sensitive)\b"
+    r"|\b(?:prints?|printed|printf|println|stdout|console\.log"
     r"|output of (?:this|the)(?: [^\W\d]+)? (?:code|program|script|snippet|function|command))\b"
 )
 _VERBATIM = regex(
     r"\bwhat (?:exactly )?(?:does|do|will|would|is|gets?|exactly) (?:[^.?!]{0,60} )?(?:prints?|printed"
     r"|output)\b"
     r"|\b(?:exact|precise|verbatim|standard|console) output\b|\bstdout\b"
-    r"|\boutput of (?:this|the)(?: [^\W\d]+){0,2} (?:code|program|script|snippet|command)\b",
+    r"|\boutput of (?:this|the)(?: [^\W\d]+){0,2} (?:code|program|script|snippet|command)\b"
+    r"|\bwas gibt [^.?!]{1,60}\baus\b|\bwas wird (?:hier )?ausgegeben"
+    r"|\bqu['’]?(?:affiche|imprime|est-ce qu[^.?!]{1,40} affiche)\b"
+    r"|\bque (?:affiche|imprime|muestra)\b|\bqué (?:imprime|muestra)\b|\b(?:che )?cosa stampa\b"
+    r"|\bo que (?:imprime|exibe)\b"
+    r"|\bчто (?:выведет|выводит|напечатает|печатает)\b|(?:输出|打印)(?:什么|的是)|何(?:が|を)(?:出力|表示)",
     2,
 )
 _COUNTED = regex(r"\bhow (?:many|much|often|long)\b|\bnumber of\b", 2)
 
 
 def _asks_for_order(text: str, language: str) -> bool:
-    if _ORDERED.search(text):
+    if _ORDERED.search(_FIRST_PERSONS.sub("", text)):
         return True
     folded = text.casefold()
     return any(word in folded for word in table("orders").get(language, ()))
@@ -191,6 +197,8 @@ _PERCENT = regex(
     r"|(?:in|à|als|en|em) (?:%|prozent|pour cent|por ciento|por cento)",
     re.IGNORECASE,
 )
+_FIRST_PERSONS = regex(r"\bwho (?:were|are) the first (?=(?:two|three|four|five|six|\d+) )", 2)
+"""Of the first two people, none comes first."""
 _ORDERED = regex(
     r"\b(?:order|first|ascending|descending|ordered (?:pair|triple|quadruple)s?"
     r"|sort(?:ed|s|ing)?|rank(?:ed|s|ing)?|sequence|chronological(?:ly)?|alphabetical(?:ly)?|respectively"

@@ -18,10 +18,11 @@ from ..maths.nodes import Bindings, Number
 from ..maths.notation import fractions_of_repeating
 from ..maths.text import text_of
 from ..numbers.bounds import split_bound
-from ..numbers.dates import read_date, read_time
+from ..numbers.dates import read_date
 from ..numbers.number_words import ENGLISH
 from ..numbers.quantities import Quantity, read_quantity
 from ..numbers.spoken import read_spoken
+from ..numbers.times import read_time
 from ..numbers.units import NONE, Unit, read_unit
 from .hints import NO_HINTS, Hints, hints_of
 from .options import letters_of
@@ -182,8 +183,6 @@ def _with_parameter(body: str, found: re.Match[str]) -> str:
 
 
 _INCHES = regex(r"(\d+(?:\.\d+)?(?: \d/\d{1,2})?)\s?(?:\"|″|''|”)")
-
-
 _REALS = regex(r"\\mathbb\s*\{?R\}?|ℝ")
 
 

@@ -45,7 +45,9 @@ _NOT_OTHER = regex(r"((?!(?:not|neither|no)\b)[^\s,][^,]{0,60}), (?:and )?not (?
 _ASIDE = regex(
     r"\s+\((?:approx(?:imately|\.)?|about|rounded[^()]*|exact(?:ly)?"
     r"|(?:a )?(?:double|triple|repeated|simple) root|multiplicity \d|with multiplicity \d|twice"
-    r"|(?:the|which|i\.e\.|since|because|as) [^()]{2,80})\)$",
+    r"|(?:the|which|i\.e\.|since|because|as|not|formerly|also known as|aka) [^()]{2,80}"
+    r"|masculine|feminine|neuter|noun|verb|adjective)\)$"
+    r"|(?<=[^\W\d_]{3}), (?:because|since) [^\n]{2,120}$",
     2,
 )
 _HEDGE = regex(

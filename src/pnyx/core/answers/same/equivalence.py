@@ -17,7 +17,7 @@ from ..language.names import read_roman, same_spelling
 from ..language.sentences import stated
 from ..maths import differ_clearly, factors, has_products_of_sums, read_maths, same_value, symbolic
 from ..maths.nodes import Apply, Based, Bindings, Comparison, Number
-from ..numbers.dates import read_weekday
+from ..numbers.dates import differ_in_weekday, read_weekday
 from ..numbers.ordinals import read_ordinal
 from ..numbers.ranges import read_range, read_ratio
 from ..numbers.units import NONE, read_unit
@@ -26,9 +26,12 @@ from ..reading.counts import in_digits
 from ..reading.hints import NO_HINTS, Hints, hints_of
 from ..reading.parse import Answer, mathematical, normalise, read
 from ..words import months
+from .amounts import stated_amount
 from .bare import without_hedge, without_label
+from .choices import is_mislabelled, names_options, option_of
 from .letter_case import are_symbols, differ_in_case, names_files
 from .lists import same_items
+from .phrases import has_message, literal_in
 from .prints import same_constants, same_print
 from .repeated import without_repeated
 from .status_codes import asks_for_status, same_status
@@ -63,6 +66,8 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         one, two = in_digits(one, hints), in_digits(two, hints)
     if hints.numbered and any(contradicts(text, hints.numbered) for text in (one, two)):
         return False
+    if hints.options and any(is_mislabelled(text, hints) for text in (one, two)):
+        return False
     bare = without_hedge(one), without_hedge(two)
     if _same(read(bare[0], hints), read(bare[1], hints), hints):
         return True
@@ -70,17 +75,40 @@ def same(a: str, b: str, question: str | None = None) -> bool:
         return True
     if max(len(a), len(b)) > MAX_COMPARED:
         return False
+    if hints.verbatim and not (_PRINTS.search(one) or _PRINTS.search(two)):
+        return one.strip(" .") == two.strip(" .")  # all that stands there is printed
     if question and not (hints.counted or hints.verbatim):
         new = without_repeated(one, two, question), without_repeated(two, one, question)
         if new != (one, two) and _same(read(new[0], hints), read(new[1], hints), hints):
             return True
     mine, theirs = (_stated(one, question), _stated(two, question)) if question else (None, None)
-    return bool(mine or theirs) and _same(read(mine or one, hints), read(theirs or two, hints), hints)
+    if (mine or theirs) and _same(read(mine or one, hints), read(theirs or two, hints), hints):
+        return True
+    return bool(question) and _same_literal(one, two, question or "", hints)
+
+
+def _same_literal(one: str, two: str, question: str, hints: Hints) -> bool:
+    """Whether two answers are one literal without the words around it; two that have a message keep it."""
+    mine, theirs = literal_in(one, question), literal_in(two, question)
+    if (mine, theirs) == (one, two) or (
+        mine != one and theirs != two and has_message(one) and has_message(two)
+    ):
+        return False
+    return _same(read(mine, hints), read(theirs, hints), hints)
+
+
+_PRINTS = regex(
+    r"\b(?:print|output|return|display|show|result|answer)(?:s|ed)?\b|\b(?:gibt|ausgabe|affiche|imprime|stampa|muestra)\b",
+    2,
+)
+"""A word of a sentence that says what is printed."""
 
 
 def _stated(text: str, question: str) -> str | None:
     """What a sentence states; None for a text that has no other words, whose line breaks may count."""
     found = stated(text, question)
+    if found is None or found == text.strip(" .。"):
+        found = stated_amount(text, question) or found
     return None if found == " ".join(text.split()) else found
 
 
@@ -135,7 +163,7 @@ def _same_place(one: Answer, two: Answer, hints: Hints) -> bool:
     if places == [None, None]:
         return False
     mine, theirs = (
-        _option_of(answer.written, hints) if at is None else hints.options[at][0]
+        option_of(answer.written, hints, _same) if at is None else hints.options[at][0]
         for answer, at in zip((one, two), places, strict=True)
     )
     return mine == theirs
@@ -154,6 +182,8 @@ def _same_range(one: Answer, two: Answer) -> bool:
 def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if one.name and two.name and one.name != two.name:
         return _same_equation(one, two)
+    if one.kind == two.kind == "date" and differ_in_weekday(one.written, two.written):
+        return False
     if hints.verbatim and not (one.code and two.code and same_constants(one.written, two.written)):
         return same_print(one, two)
     mine, theirs = read_species(one.written), read_species(two.written)
@@ -168,7 +198,10 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if one.bound and two.bound:
         return one.bound[0] == two.bound[0] and one.bound[1].matches(two.bound[1])
     if one.code or two.code:
-        return _same_code(one, two, hints)
+        none = hints.options and "none" in (one.text, two.text)
+        return _same_code(one, two, hints) or bool(
+            none and (names_options(one, two, hints, _same) or names_options(two, one, hints, _same))
+        )
     if max(len(one.written), len(two.written)) > MAX_COMPARED:
         return one.text == two.text and (not hints.printed or one.written == two.written)
     if one.quantity and two.quantity:
@@ -192,7 +225,7 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
     if (place := _place(one)) and (other := _place(two)):
         # `19th` is `the 19th century`, and not `the 19th floor`.
         return place[0] == other[0] and (place[1] == other[1] or not (place[1] and other[1]))
-    if _names_options(one, two, hints) or _names_options(two, one, hints):
+    if names_options(one, two, hints, _same) or names_options(two, one, hints, _same):
         return True
     return one.kind == two.kind == "text" and (
         same_name(one.written, two.written)
@@ -362,33 +395,3 @@ def _same_equation(one: Answer, two: Answer) -> bool:
 
 def _label_matches(one: Answer, two: Answer) -> bool:
     return two.kind == "option" and one.label == two.text
-
-
-def _names_options(one: Answer, two: Answer, hints: Hints) -> bool:
-    """Whether `one` is the letter of the question's option that `two` writes out, or several."""
-    if one.kind != "option" or two.kind == "option" or not hints.options:
-        return False
-    letters = one.text.split(", ")
-    items = [two.written] if len(letters) == 1 else list(items_of(two.written))
-    return sorted(letters) == sorted(_option_of(item, hints) for item in items)
-
-
-def _option_of(text: str, hints: Hints) -> str:
-    """The letter of the option that `text` names; empty if it names none, or several."""
-    answer = read(text)
-    if (behind := _LETTER_BEHIND.fullmatch(text)) and _same(
-        read(behind[1]), read(dict(hints.options).get(behind[2], "")), NO_HINTS
-    ):
-        return behind[2]
-    if labelled := _OPTION_LABEL.match(text):
-        text = labelled[1]
-    found = [
-        letter
-        for letter, option in hints.options
-        if answer.label == letter or answer.text == letter or _same(read(option), answer, NO_HINTS)
-    ]
-    return found[0] if len(found) == 1 else ""
-
-
-_LETTER_BEHIND = regex(r"(\S.{0,60}?)\s*[(\[]([A-Z])[)\]]")
-_OPTION_LABEL = regex(r"[(\[]?([A-ZА-Я])[)\].:]+\s")

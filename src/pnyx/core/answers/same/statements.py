@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ...caching.regex import regex
-from .equivalence import read
+from ..reading.parse import read
 
 __all__ = ["ALTERATION", "alters_value", "is_measurement", "only_value"]
 

@@ -21,6 +21,13 @@ Those of values:
   words that say what a question is about. `spellings.json`: how British words start and how American ones do,
   and short forms.
 
+- `amounts.json`: sentences that state one amount. `so`: words that conclude. `verbs`: of amounts. `small`:
+  words that say nothing beside an amount. `alters`: words that deny or change it. `and`: words that add to
+  it. `unspaced`, `conclusive_unspaced`: the same in scripts without spaces.
+- `polar.json`: sentences that answer yes or no. `negations`; `prefixes` that deny a word and `opposites`;
+  `others` and `wh`: words of other questions; `small`: words that say nothing; `short`: whether the verb
+  alone is an answer, and `hedges` that are none.
+
 - `status_codes.json`: the phrases of HTTP's status codes, in small letters without marks.
 
 - `copulas.json`: words of sentences that state an answer, besides the verbs of `answers.json`. `more`: verbs
@@ -46,7 +53,8 @@ Those of replies:
   what the answer is like, or where it stands. `none`: there is nothing. `words`: of questions that ask for a
   word. `open`: how questions begin that ask for an explanation or a text.
 - `languages.json`: `scripts`: blocks of letters with their script, or with their language if only one is
-  written in it. `words`: the commonest words of languages that share a script.
+  written in it. `words`: the commonest words of languages that share a script. `questions`: those with which
+  short questions are asked.
 - `verdicts.json`: the words of votes and verdicts: language -> word of a prompt -> its translations.
 - `replies.json`: `declines`: parts of sentences that refuse, with an ellipsis for words between. `padding`:
   parts of the sentences around them. `praise`: what an opening that praises or agrees begins with.

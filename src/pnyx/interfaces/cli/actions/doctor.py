@@ -78,7 +78,8 @@ async def _examine() -> tuple[list[Finding], bool]:
     try:
         settings = open_settings()
     except PnyxError as exc:
-        return [Finding("settings", False, str(exc), "correct these settings, or run pnyx trust")], False
+        # A message about a folder that is not trusted says so itself.
+        return [Finding("settings", False, str(exc), "correct it; pnyx config check checks again")], False
     findings = [Finding("settings", True, "valid"), await _database(settings)]
     findings += _protocols(settings.run.protocol)
     findings += _kinds()
