@@ -272,7 +272,7 @@ def print_simulation() -> None:
     )
     for statements, trip_s, commit_s in (
         *((10, 0.0001, 0.001), (10, 0.0003, 0.002), (10, 0.0005, 0.005)),
-        *((6, 0.0003, 0.002), (1, 0.0003, 0.002), (1, 0.0005, 0.005)),
+        *((6, 0.0003, 0.002), (4, 0.0003, 0.002), (1, 0.0003, 0.002), (1, 0.0005, 0.005)),
     ):
         rates = [saturation(Model(64, rows, commit_s, statements, trip_s)) for rows in (1, 4, 16, 64)]
         name = f"{statements}, {trip_s * 1e3:.1f} ms, {commit_s * 1e3:.0f} ms"

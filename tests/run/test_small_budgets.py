@@ -34,6 +34,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "consensus, debate": ("consensus", {"rounds": 3, "threshold": 1.0}),
     "council": ("council", {"rounds": 1}),
     "deliberate": ("deliberate", {"rounds": 2}),
+    "escalate": ("escalate", {}),
 }
 
 
@@ -85,6 +86,14 @@ async def test_one_call_finishes_under_a_cap_of_twice_its_cost_whatever_most_of_
     handle = await node.runner.start(spec("single", files=files, budget_usd=2 * usual))
     result = await handle.result()
     assert (result.status, result.usage["cost_usd"]) == ("single", pytest.approx(usual))
+
+
+async def test_a_limit_of_thinking_that_is_not_used_up_stops_no_run(make: Callable[[Host], Node]) -> None:
+    node = make(SizedHost(thoughts=2400))
+    wanted = spec("escalate", thinking_tokens=8000)
+    usual = (await (await node.runner.start(wanted)).result()).usage["cost_usd"]
+    result = await (await node.runner.start(replace(wanted, budget_usd=2 * usual))).result()
+    assert (result.status, result.usage["cost_usd"]) == ("majority", pytest.approx(usual))
 
 
 @pytest.mark.parametrize("case", CASES)

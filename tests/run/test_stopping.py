@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,13 @@ from pnyx.core.events import CallFailed, CallFinished, CallStarted, ToolCalled
 from pnyx.core.tool_calls import ToolCall, ToolSpec
 from pnyx.errors import Diverged, Fenced, Interrupted, StoreError, UsageError
 from pnyx.providers.base import Call, Completion
+from pnyx.run import journal
 from pnyx.run.batch import Batch
 from pnyx.run.handle import RunHandle
 from pnyx.run.result import exit_code
-from pnyx.store.records import leases
+from pnyx.store.records import appending, leases
 from pnyx.store.records import runs as store
+from pnyx.store.records.appending import Append, Last
 from pnyx.tools import Toolbox
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, fixed_reply, spec, well_formed
@@ -327,14 +329,14 @@ async def test_a_run_that_could_not_be_written_is_released_and_can_be_resumed(
     node = make(Host(fixed_reply, pause=0.05))
     other = await node.start(options={"rounds": 3})
     handle = await node.start(options={"rounds": 1})
-    real = store.append
+    real = appending.append_all
 
-    def full(connection: Connection, run_id: str, *given: Any, **more: Any) -> Any:
-        if run_id == handle.run_id:
+    def full(connection: Connection, units: Sequence[Append]) -> list[Last]:
+        if any(unit.run_id == handle.run_id for unit in units):
             raise StoreError("the disk is full")
-        return real(connection, run_id, *given, **more)
+        return real(connection, units)
 
-    monkeypatch.setattr(store, "append", full)
+    monkeypatch.setattr(journal, "append_all", full)
     with pytest.raises(StoreError, match="full"):
         await handle.result()
     monkeypatch.undo()

@@ -180,8 +180,7 @@ async def test_waiting_writes_share_a_commit(database_url: str) -> None:
 
 async def test_a_refused_write_fails_alone(database_url: str) -> None:
     def reserve_too_much(connection: Connection) -> None:
-        (account,) = ledger.lock(connection, {"run:x": 10})
-        ledger.reserve(connection, ["run:x"], 11)
+        (account,) = ledger.reserve(connection, {"run:x": 10}, 11)
         raise ledger.Exhausted(account, 11)
 
     database = await Database.open(database_url)

@@ -107,7 +107,7 @@ WORKS: dict[str, Callable[[Connection], Any]] = {
 
 @rows("work", WORKS)
 async def test_lookups_use_an_index(full: Database, work: str) -> None:
-    found = await full.read(lambda c: plans(c, WORKS[work]))
+    found = await full.write(lambda c: plans(c, WORKS[work]))
     assert found
     for plan in found:
         assert "Seq Scan" not in plan, plan
@@ -157,6 +157,6 @@ async def test_pages_of_the_list_are_the_list(full: Database) -> None:
 
 @rows("more", [{"after": ("2026-01-01T001500", name(7))}, {"prefix": name(7)[:3]}])
 async def test_a_page_of_an_owners_runs_uses_an_index(full: Database, more: dict[str, Any]) -> None:
-    (plan,) = await full.read(lambda c: plans(c, partial(store.listing, owner="local", limit=26, **more)))
+    (plan,) = await full.write(lambda c: plans(c, partial(store.listing, owner="local", limit=26, **more)))
     assert "Seq Scan" not in plan, plan
     assert "SCAN runs'" not in plan, plan

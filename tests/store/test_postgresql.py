@@ -90,6 +90,27 @@ async def test_a_server_that_restarts_is_waited_for(postgres: PostgresServer, po
     await database.close()
 
 
+@pytest.mark.parametrize("tested_after_s", [0.0, float("inf")])
+async def test_a_pooled_connection_that_was_lost_is_replaced(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, tested_after_s: float
+) -> None:
+    """Whether it is tested before it is used, or found lost when it is used."""
+    monkeypatch.setattr(postgresql, "IDLE_S", tested_after_s)
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    here = " AND datname = current_database()"
+    database, other = await Database.open(postgres_url), await Database.open(postgres_url)
+    await database.write(lambda c: ledger.open_account(c, "run:x", None))
+    for n in range(1, 4):
+        assert await spent(database) == n - 1
+        await other.read(lambda c: c.execute(text(others + here)).all())
+        await database.check()
+        await other.read(lambda c: c.execute(text(others + here)).all())
+        await database.write(settle_one)
+    assert await spent(database) == 3
+    for each in (database, other):
+        await each.close()
+
+
 async def test_a_server_that_stays_away_raises_an_error(
     postgres: PostgresServer, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

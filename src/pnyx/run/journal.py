@@ -34,7 +34,7 @@ from ..core.text import prompt_name
 from ..errors import Diverged
 from ..store import Database
 from ..store.documents.contents import RunContents
-from ..store.records import runs as store
+from ..store.records.appending import Append, Last, append_all
 
 __all__ = ["CUT_OFF", "CutOff", "Inherited", "Journal", "Outcome", "within"]
 
@@ -79,10 +79,12 @@ class _Sent(NamedTuple):
 class _Unit:
     """Events that are committed together.
 
-    order: it may write buffered events below this number. is_rejected: whether it was rolled back for good.
+    order: it may write buffered events below this number. batch: its own events. is_rejected: whether it
+    was rolled back for good.
     """
 
     order: int
+    batch: tuple[Event, ...] = ()
     events: list[Event] = field(default_factory=list)
     is_rejected: bool = False
 
@@ -277,26 +279,24 @@ class Journal:
         """
         unit = _Unit(self._order)
 
-        def work(connection: Connection) -> tuple[tuple[Event, ...], int, str | None] | None:
+        def work(connection: Connection) -> Append | None:
             batch = write(connection)
             if batch is None:
                 return None
+            unit.batch = batch
             # Only now is known which buffered events are unwritten: an earlier unit that was rejected leaves
             # its events to this one. The order in the journal is the order of cause.
             unit.events = [*self._claim(unit), *batch]
-            last = store.append(
-                connection, self.run_id, self.epoch, unit.events, columns, self._payer, self._contents
-            )
-            return (batch, *last)
+            return Append(self.run_id, self.epoch, unit.events, columns, self._payer, self._contents)
 
-        def committed(result: tuple[tuple[Event, ...], int, str | None] | None) -> None:
+        def committed(last: Last | None) -> None:
             self._queued -= 1
-            if result is None:
+            if last is None:
                 return
-            batch, self.seq, stop = result
+            self.seq, stop = last
             self._contents.keep()
             self._buffer = [buffered for buffered in self._buffer if buffered.unit is not unit]
-            for event in () if applied else batch:
+            for event in () if applied else unit.batch:
                 self._apply(event)
             for seq, event in enumerate(unit.events, self.seq - len(unit.events) + 1):
                 self._publish(event, seq)
@@ -310,7 +310,7 @@ class Journal:
                 self._failure = exc
 
         self._queued += 1
-        return self.database.submit(work, committed, failed)
+        return self.database.submit(work, committed, failed, _append_all)
 
     def _claim(self, unit: _Unit) -> list[Event]:
         """Return the buffered events that `unit` writes: earlier ones that no other unit writes.
@@ -367,6 +367,11 @@ def _with_ledger(batch: tuple[Event, ...], ledger: Callable[[Connection], None] 
         return batch
 
     return write
+
+
+def _append_all(connection: Connection, units: Sequence[Append | None]) -> list[Last | None]:
+    lasts = iter(append_all(connection, [unit for unit in units if unit is not None]))
+    return [None if unit is None else next(lasts) for unit in units]
 
 
 def within(key: str, branch: str) -> bool:

@@ -261,9 +261,11 @@ class Spec:
             raise UsageError(f"{self.protocol} does not accept responses; these do: {', '.join(accepting)}")
         if len(self.seats) < self.quorum:
             one = self.seats[0].model if self.seats else "provider:model"
+            enough = [other.name for other in protocols.loaded() if other.quorum <= len(self.seats)]
             raise UsageError(
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
                 f"add models with --model, or seats of one model: --model '{one}*3'"
+                + (f", or another protocol with -p: {', '.join(enough)}" if enough else "")
             )
         if self.judge is not None and not self.protocol_def.judged:
             judged = [one.name for one in protocols.loaded() if one.judged]

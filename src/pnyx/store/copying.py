@@ -68,7 +68,9 @@ async def backup(database: Database, file: Path) -> Mapping[str, int]:
             else:
                 await (await Database.open(part)).close()
                 with closing(_File(part)) as copy:
-                    rows = await database.read(lambda connection: _write_out(connection, copy.engine))
+                    rows = await database.read(
+                        lambda connection: _write_out(connection, copy.engine), snapshot=True
+                    )
             part.replace(file)
     except OSError as exc:
         raise _file_error(exc, f"{file} cannot be written") from exc
@@ -263,9 +265,6 @@ def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[s
 
 
 def _write_out(connection: Connection, copy: Engine) -> Mapping[str, int]:
-    if connection.dialect.name == "postgresql":
-        # One snapshot of all tables, as a read of SQLite is.
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     with copy.begin() as target:
         return _copy(connection, target, TABLES)
 

@@ -12,8 +12,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, delete, insert
 
@@ -40,9 +43,17 @@ PROBE = "probe"
 class _Backend(Protocol):
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]: ...
 
-    async def read(self, work: Work) -> Any: ...
+    async def read(self, work: Work, *, snapshot: bool = False) -> Any: ...
+
+    async def check(self) -> None: ...
 
     async def close(self) -> None: ...
+
+
+Finish: TypeAlias = Callable[[Connection, Sequence[Any]], Sequence[Any]]
+"""What writes that follow each other in a transaction do together at their end.
+
+It is called with what each of them returned, and returns their results."""
 
 
 class _Item(NamedTuple):
@@ -52,6 +63,7 @@ class _Item(NamedTuple):
     future: asyncio.Future[Any]
     done: Callable[[Any], None] | None = None
     failed: Callable[[Exception], None] | None = None
+    finish: Finish | None = None
 
 
 class Database:
@@ -115,21 +127,24 @@ class Database:
         Work that raises, or that the database refuses, is rolled back alone. Queued work is carried out even
         if the waiting task is cancelled.
         """
-        return await self.submit(work)
+        result: T = await self.submit(work)
+        return result
 
     def submit(
         self,
-        work: Callable[[Connection], T],
-        done: Callable[[T], None] | None = None,
+        work: Work,
+        done: Callable[[Any], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
-    ) -> asyncio.Future[T]:
+        finish: Finish | None = None,
+    ) -> asyncio.Future[Any]:
         """Append a write to the queue and return the future of its result; to cancel it changes nothing else.
 
+        finish: see `Finish`; writes with the same one share it.
         done: called with the result right after the commit, in the order of the writes, before any waiting
         task resumes. failed: called in its place, with the reason, if nothing is written.
         """
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Item(work, future, done, failed))
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Item(work, future, done, failed, finish))
         if self._writer is None:
             self._writer = asyncio.create_task(self._drain())
         return future
@@ -149,18 +164,19 @@ class Database:
             (result,) = await self._backend.write([work], repeatable=True)
             return result
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
+    async def read(self, work: Callable[[Connection], T], *, snapshot: bool = False) -> T:
+        """Run `work`, which only reads, and return its result.
+
+        snapshot: whether all its statements see the same rows, as they always do on SQLite.
+        """
         with StoreErrors(self.name):
-            result: T = await self._backend.read(work)
+            result: T = await self._backend.read(work, snapshot=snapshot)
             return result
 
     async def check(self) -> None:
         """Raise `StoreError` if the database does not answer, or cannot be written."""
         with StoreErrors(self.name):
-            if isinstance(self._backend, SQLite):
-                await self._backend.check()
-            else:
-                await self._backend.read(lambda connection: None)
+            await self._backend.check()
         if isinstance(self._backend, SQLite) and lacks_space(Path(self.name)):
             raise StoreError(f"database {self.name}: its disk is full{FREE_SPACE}", disk_full=True)
         if self._fails:
@@ -219,7 +235,7 @@ class Database:
     async def _commit(self, group: Sequence[_Item]) -> None:
         try:
             with StoreErrors(self.name):
-                results = await self._backend.write([item.work for item in group])
+                results = list(chain.from_iterable(await self._backend.write(_works(group))))
         except asyncio.CancelledError:
             _fail(group, StoreError(f"database {self.name}: a write was interrupted"))
             raise
@@ -232,6 +248,23 @@ class Database:
                 item.done(result)
             if not item.future.done():
                 item.future.set_result(result)
+
+
+def _works(group: Sequence[_Item]) -> list[Work]:
+    """Return the works of the group, each of which returns a list of results."""
+    works: list[Work] = []
+    for finish, items in groupby(group, attrgetter("finish")):
+        of_items = [item.work for item in items]
+        if finish is None:
+            works += [partial(_run, works=[work]) for work in of_items]
+        else:
+            works.append(partial(_run, works=of_items, finish=finish))
+    return works
+
+
+def _run(connection: Connection, works: Sequence[Work], finish: Finish | None = None) -> Sequence[Any]:
+    returned = [work(connection) for work in works]
+    return returned if finish is None else finish(connection, returned)
 
 
 def _is_outage(exc: Exception) -> bool:

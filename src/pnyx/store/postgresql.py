@@ -12,12 +12,13 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 
 from ..config.database_url import Server
 from ..extras import need
@@ -32,6 +33,8 @@ AWAY_S = 30.0
 """Seconds that a server may be away if it was reached before."""
 WAITS_S = (0.05, 1.0)
 """The first and the longest wait between two attempts meanwhile, in seconds."""
+IDLE_S = 5.0
+"""Seconds after which an unused connection is tested before it is used: a test costs a round trip."""
 MARK_LIFETIME_S = 86400.0
 """Seconds until the mark of a killed process is deleted."""
 _ABORTED = ("40001", "40P01")
@@ -54,9 +57,11 @@ class PostgreSQL:
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
         url, dsn = _url_and_dsn(server.parameters)
-        self._engine = create_async_engine(
-            url, connect_args={"dsn": dsn}, pool_pre_ping=True, pool_size=5, max_overflow=15
-        )
+        self._engine = create_async_engine(url, connect_args={"dsn": dsn}, pool_size=5, max_overflow=15)
+        # A transaction would add two round trips to a read, and at PostgreSQL's level no snapshot.
+        self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        event.listen(self._engine.sync_engine, "checkin", _note_use)
+        event.listen(self._engine.sync_engine, "checkout", _test_if_idle)
         self._name = secrets.token_hex(8)
         self._was_reached = False
         self._has_marks = False
@@ -80,12 +85,20 @@ class PostgreSQL:
 
         return await self._retry(attempt)
 
-    async def read(self, work: Work) -> Any:
+    async def read(self, work: Work, *, snapshot: bool = False) -> Any:
+        engine = self._engine if snapshot else self._reader
+
         async def attempt() -> Any:
-            async with self._engine.connect() as connection:
+            async with engine.connect() as connection:
+                if snapshot:
+                    await connection.execute(_SNAPSHOT)
                 return await connection.run_sync(work)
 
         return await self._retry(attempt)
+
+    async def check(self) -> None:
+        """Read nothing."""
+        await self.read(lambda connection: connection.exec_driver_sql("SELECT 1"))
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `attempt`, repeated while the server aborts it or is away."""
@@ -129,6 +142,25 @@ def _url_and_dsn(parameters: Mapping[str, str]) -> tuple[URL, str]:
     return url, f"postgresql://?{urlencode({k: v for k, v in parameters.items() if k not in in_url})}"
 
 
+def _note_use(connection: Any, record: Any) -> None:
+    record.info[_USED_AT] = time.monotonic()
+
+
+def _test_if_idle(connection: Any, record: Any, proxy: object) -> None:
+    """Raise `DisconnectionError`, for which the pool opens another connection, if this one was lost.
+
+    One that was used a moment ago is not tested: a lost one fails, and its work is tried again.
+    """
+    if time.monotonic() - record.info.get(_USED_AT, inf) < IDLE_S:
+        return
+    try:
+        connection.ping()
+    except (SQLAlchemyError, connection.dbapi.Error, OSError) as exc:
+        raise DisconnectionError("the connection was lost") from exc
+
+
+_USED_AT = "used_at"
+_SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 _MARK = text(
     "INSERT INTO writers (writer, mark, at) VALUES (:writer, :mark, extract(epoch FROM clock_timestamp())) "
     "ON CONFLICT (writer) DO UPDATE SET mark = excluded.mark, at = excluded.at "

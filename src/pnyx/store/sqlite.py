@@ -69,7 +69,7 @@ class SQLite:
             driver_of(self._connection).execute("BEGIN IMMEDIATE")
             return [work(self._connection) for work in works]
 
-    async def read(self, work: Work) -> Any:
+    async def read(self, work: Work, *, snapshot: bool = True) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     async def check(self) -> None:

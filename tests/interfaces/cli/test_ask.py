@@ -194,7 +194,7 @@ def test_invalid_text_on_stdin_is_refused(lab: ScriptedHost, stdin: bytes, expec
         (["-p", "frob"], "no protocol 'frob'"),
         (["-m", "lab"], 'named "provider:model"'),
         (["-m", "frob:x*2"], "no provider 'frob'"),
-        (["-m", "lab:alpha"], "consensus needs 2 seats"),
+        (["-m", "lab:alpha"], "or another protocol with -p: sample, single"),
         (["--role", "9=critic"], "no seat"),
         (["--json", "--jsonl"], "exclude each other"),
         (["-m", "lab:odd*3", "--budget", "1"], "price of lab:odd is unknown"),

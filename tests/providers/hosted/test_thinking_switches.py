@@ -106,3 +106,15 @@ async def test_a_server_is_told_once_its_model_has_thought() -> None:
         first, second = (request.body for request in host.log)
     assert "chat_template_kwargs" not in first
     assert second["chat_template_kwargs"] == OFF
+
+
+async def test_a_router_at_any_address_is_sent_the_limit_of_thinking_in_its_own_form() -> None:
+    async with ScriptedHost() as host:
+        provider = open_hosted("openrouter", base_url=host.openai, api_key="k")
+        for effort in ("high", None, "none"):
+            asked = (Message("user", "Is 7 prime?"),)
+            await provider.complete(Call("alpha", asked, max_tokens=4000, effort=effort, thinking_tokens=900))
+        await provider.close()
+        bodies = [request.body for request in host.log]
+    assert [body.get("reasoning") for body in bodies] == [{"max_tokens": 900}, {"max_tokens": 900}, None]
+    assert all("reasoning_effort" not in body for body in bodies)

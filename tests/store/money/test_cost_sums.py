@@ -162,12 +162,12 @@ async def test_both_databases_sum_up_when_a_run_begins(database_url: str, tmp_pa
     database = await Database.open(database_url)
     rows = [full_row(run_id, day, model) for run_id in RUNS for day in DAYS[:9:3] for model in MODELS]
     await database.write(lambda c: c.execute(insert(run_costs), rows).rowcount)
-    before: list[CostSum] = await database.read(cost_sums)
+    before: list[CostSum] = await database.read(cost_sums, snapshot=True)
     await database.write(lambda c: sum_up(c, "2026-01-05"))
     assert (
         await database.read(lambda c: c.execute(select(func.max(cost_days.c.day))).scalar())
     ) == "2026-01-01"
     await database.write(lambda c: sum_up(c, "2026-02-01"))
-    after = await database.read(cost_sums)
+    after = await database.read(cost_sums, snapshot=True)
     assert sorted(map(str, after)) == sorted(map(str, before))
     await database.close()

@@ -34,7 +34,7 @@ from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, may_begin_i
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
 from .responses_requests import as_responses, in_chat_words
-from .thinking_switches import set_thinking
+from .thinking_switches import set_router_thinking, set_thinking
 
 if TYPE_CHECKING:
     from .requests import RequestBuilder
@@ -140,6 +140,8 @@ class HostedProvider:
         request = plain or await (await self._requests()).build(call, **how)
         if self._dialect.thinking == "effort":
             set_thinking(request.body, self._hostname, call, learned.reasons)
+        elif self._dialect.thinking == "openrouter":
+            set_router_thinking(request.body, call)
         if self._dialect.caching == "key" and call.cache_key:
             request.body["prompt_cache_key"] = call.cache_key
         if call.traceparent:

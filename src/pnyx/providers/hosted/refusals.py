@@ -65,9 +65,8 @@ _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations
 _IN_PASSING = regex(
     r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b", re.IGNORECASE
 )
-_OUTPUT_CONFIG = regex(
-    r"^\W*output_config\W+(?:extra inputs|unknown|unrecogni[sz]ed|unexpected)", re.IGNORECASE
-)
+_OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
+"""All of it, and not one of its fields."""
 _NOT_BOTH = regex(r"both|together|same time|simultaneous|only one|either", re.IGNORECASE)
 _ROUTING = regex(r"no endpoints found that", re.IGNORECASE)
 _ANY_OF_THEM = regex(r"that can handle the requested parameters", re.IGNORECASE)
@@ -140,7 +139,7 @@ def _is_of_host(tool: Any) -> bool:
 def _named(found: Report, names: list[str], body: dict[str, Any], model: str) -> list[str]:
     # A report of pydantic has the place of a mistake on one line, and its words, indented, on the next one.
     text = re.sub(r"\n\s+", ": ", without_model(found.english, model))
-    if found.param:
+    if found.param and found.param != "output_config":
         by_path = _by_path(found.param, names)
         if by_path:
             return by_path if _is_refusal(by_path[0], found, text) else []
@@ -150,8 +149,9 @@ def _named(found: Report, names: list[str], body: dict[str, Any], model: str) ->
     dispensable = [name for name in names if name in DISPENSABLE and _mentions(name, text)]
     if dispensable:
         return [*dispensable, *(refused if set(dispensable) & set(refused) else ())]
-    if not refused and _OUTPUT_CONFIG.search(text):
-        return [name for name in names if name.startswith("output_config.")]
+    inside = [name for name in names if name.startswith("output_config.")]
+    if not refused and inside and _OUTPUT_CONFIG.search(text) and _is_refusal(inside[0], found, text):
+        return inside
     return refused
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..base import Call
 from .thinking import SHARES, effort_of
 
-__all__ = ["set_thinking"]
+__all__ = ["set_router_thinking", "set_thinking"]
 
 _ENABLE, _TYPE, _TEMPLATE, _REASONING, _EFFORT = (
     "enable_thinking",
@@ -71,3 +71,10 @@ def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> 
         body["chat_template_kwargs"] = {"enable_thinking": thinks, "thinking": thinks}
         if form == _TEMPLATE:
             body.pop("reasoning_effort", None)
+
+
+def set_router_thinking(body: dict[str, Any], call: Call) -> None:
+    """Add the limit of thinking of `call` as OpenRouter reads it, at whatever address it is."""
+    if call.thinking_tokens and call.effort != "none" and "reasoning" not in body:
+        body.pop("reasoning_effort", None)
+        body["reasoning"] = {"max_tokens": call.thinking_tokens}

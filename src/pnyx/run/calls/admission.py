@@ -82,7 +82,7 @@ def admit(
     caps: scope -> cap in nUSD. own: the scope of the run. hold: what the run is expected to need under the
     caps that it shares. need: None if the run is begun.
     """
-    accounts = ledger.lock(connection, caps)
+    accounts = ledger.reserve(connection, caps, request.most)
     if hold is not None:
         holds.keep(connection, hold)
     in_flight = any(account.reserved_nusd > 0 for account in accounts if account.scope == own)
@@ -101,9 +101,10 @@ def admit(
         may_grow = in_flight or found.older > 0 or found.reserved > 0
         rooms.append(_Room(account, account.left - found.held, may_grow, behind if found.older else alone))
     short = [room for room in rooms if not room.fits(request)]
+    amount = 0 if short else int(min(request.most, *(room.left for room in rooms)))
+    if amount < request.most:
+        ledger.settle(connection, list(caps), request.most - amount, 0)
     if not short:
-        amount = int(min(request.most, *(room.left for room in rooms)))
-        ledger.reserve(connection, list(caps), amount)
         return amount
     tightest = min(short, key=lambda room: (room.may_grow, room.left))
     begins = tightest.need > 0 and tightest.left >= request.least

@@ -53,7 +53,8 @@ class ReplyLimits:
             enough, least = ENOUGH, max(LEAST, self.context.shortest_answer or 0)
         if cut is not None:
             least = 2 * cut.max_tokens
-        least = min(most, least + self.thinking)
+        # Without the limit of thinking, which a lower limit of the reply lowers too: models often think less.
+        least = min(most, least)
         return OutputLimits(most, max(least, min(most, enough + self.thinking)), least)
 
     def is_too_low(self, text: str, limit: int, done: Completion, elapsed: float, left: float) -> bool:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import Connection, delete, select, text
 
 from ...errors import Unreadable
-from ..prepared import driver_of
+from ..prepared import Prepared, driver_of
 from ..schema import content_uses, contents
 from .packing import (
     PACKED,
@@ -34,10 +32,13 @@ from .packing import (
 )
 
 __all__ = [
+    "SHARED_LOCK",
     "RunContents",
     "add_contents",
     "free_contents",
+    "note_lock",
     "pack",
+    "pack_all",
     "pack_column",
     "read_contents",
     "unpack",
@@ -52,16 +53,15 @@ BATCH = 500
 """Contents that one statement asks for: SQLite allows 999 parameters in old versions."""
 _LOCK = 7265988
 """The advisory lock of PostgreSQL that writers of uses share, and that deletion of contents has alone."""
+SHARED_LOCK = f"pg_advisory_xact_lock_shared({_LOCK})"
+LARGE = 20_000
+"""Characters from which a text is looked up before it is sent to PostgreSQL."""
 
 
 def add_contents(connection: Connection, run_id: str, found: Mapping[str, str]) -> None:
     """Store the contents of a run's files. found: SHA-256 in hex -> text, or an image in Base64."""
-    _numbers(
-        connection,
-        run_id,
-        {bytes.fromhex(name): partial(_compressed, text) for name, text in found.items()},
-        None,
-    )
+    sources = {bytes.fromhex(name): _Source(_compressed, text) for name, text in found.items()}
+    _numbers(connection, [_Needed(run_id, sources)])
 
 
 def read_contents(connection: Connection, wanted: Collection[str]) -> dict[str, str]:
@@ -131,25 +131,43 @@ def pack(
 
     used: contents that the run is known to use; those that are new are added.
     """
-    found: list[Parts] = []
-    cuts = [cut(value, found) for value in values]
-    new: dict[str, bytes] = {}
-    for text in (part for parts in found for part in parts.parts if isinstance(part, Piece)):
-        if text not in new:
-            new[text] = sha256(text.encode("utf-8", "surrogatepass")).digest()
-    ids = _numbers(connection, run_id, {name: partial(_compressed, text) for text, name in new.items()}, used)
-    for parts in found:
-        numbered = [ids[new[part]] if isinstance(part, Piece) else part for part in parts.parts]
-        parts.parts[:] = _in_groups(connection, run_id, numbered, used)
-    return [dump(value) for value in cuts]
+    return pack_all(connection, [(run_id, values, used)])[0]
+
+
+def pack_all(
+    connection: Connection, wanted: Sequence[tuple[str, Sequence[Any], RunContents | None]]
+) -> list[list[bytes]]:
+    """As `pack`, for several runs. wanted: the arguments of `pack` for each."""
+    hashes: dict[str, bytes] = {}
+    cuts: list[tuple[list[Any], list[Parts]]] = []
+    needed: list[_Needed] = []
+    for run_id, values, used in wanted:
+        found: list[Parts] = []
+        cuts.append(([cut(value, found) for value in values], found))
+        texts = {part: None for parts in found for part in parts.parts if isinstance(part, Piece)}
+        for part in texts:
+            if part not in hashes:
+                hashes[part] = sha256(part.encode("utf-8", "surrogatepass")).digest()
+        sources = {hashes[part]: _Source(_compressed, part) for part in texts}
+        needed.append(_Needed(run_id, sources, used))
+    ids = _numbers(connection, needed)
+    for (run_id, _, used), (_, found) in zip(wanted, cuts, strict=True):
+        for parts in found:
+            numbered = [ids[hashes[part]] if isinstance(part, Piece) else part for part in parts.parts]
+            parts.parts[:] = _in_groups(connection, run_id, numbered, used)
+    return [[dump(value) for value in values] for values, _ in cuts]
 
 
 def unpack(
-    connection: Connection, stored: Sequence[tuple[bytes, str]], omit: Collection[str] = ()
+    connection: Connection,
+    stored: Sequence[tuple[bytes, str]],
+    omit: Collection[str] = (),
+    texts: dict[int, str] | None = None,
 ) -> list[Any]:
     """Return the values of `pack`. stored: each with its name in messages. Raises `Unreadable`.
 
-    omit: names of long texts that are not read, and are "" then, if the value is an object.
+    omit: names of long texts that are not read, and are "" then, if the value is an object. texts: contents
+    that are read already, by number; those that are read are added.
     """
     read = [(*load(packed, what), what) for packed, what in stored]
     wanted: list[Parts] = []
@@ -160,7 +178,7 @@ def unpack(
             value.update(dict.fromkeys(left, ""))
             found[:] = [parts for parts in found if id(parts) not in gone]
         wanted += found
-    texts = _texts(connection, wanted)
+    texts = _texts(connection, wanted, {} if texts is None else texts)
     return [replaced(value, texts, what) if found else value for value, found, what in read]
 
 
@@ -186,47 +204,84 @@ def unpack_columns(connection: Connection, columns: Iterable[tuple[str | None, s
     return out
 
 
-def _numbers(
-    connection: Connection,
-    run_id: str,
-    found: Mapping[bytes, Callable[[], bytes]],
-    used: RunContents | None,
-) -> dict[bytes, int]:
-    """Return the numbers of contents that a run uses now, by SHA-256; store those that are new.
+class _Source(NamedTuple):
+    """What a content is made of. encode: returns what is stored of `text`."""
 
-    found: SHA-256 -> a function that returns what is stored.
-    """
-    known: dict[bytes, int] = {}
-    if used is not None:
-        known = {name: id for name in found if (id := used.number(name)) is not None}
+    encode: Callable[[Any], bytes]
+    text: str | bytes
+
+    def stored(self) -> bytes:
+        return self.encode(self.text)
+
+
+class _Needed(NamedTuple):
+    """Contents that a run uses now, by SHA-256. used: those that it is known to use."""
+
+    run_id: str
+    found: Mapping[bytes, _Source]
+    used: RunContents | None = None
+
+
+def _numbers(connection: Connection, needed: Sequence[_Needed]) -> dict[bytes, int]:
+    """Return the numbers of contents that runs use now, by SHA-256; store those that are new."""
+    ids: dict[bytes, int] = {}
+    sources: dict[bytes, _Source] = {}
+    uses: dict[tuple[bytes, str], None] = {}
+    for run_id, found, used in needed:
+        for name, source in found.items():
+            id = None if used is None else used.number(name)
+            if id is None:
+                sources[name] = source
+                uses[name, run_id] = None
+            else:
+                ids[name] = id
+    if not sources:
+        return ids
     # In one order in every transaction: PostgreSQL locks what two of them insert.
-    if not (names := sorted(found.keys() - known.keys())):
-        return known
-    ids = _noted(connection, run_id, names, found)
-    if used is not None:
-        used.add(ids)
-    return known | ids
-
-
-def _noted(
-    connection: Connection, run_id: str, names: Sequence[bytes], found: Mapping[bytes, Callable[[], bytes]]
-) -> dict[bytes, int]:
-    """Return the numbers of contents, stored if they are new, and note that the run uses them."""
+    in_order = sorted(uses)
     if connection.dialect.name == "sqlite":
-        return _numbers_in_sqlite(connection, run_id, names, found)
-    if connection.info.get(_LOCK) is not (transaction := connection.get_transaction()):
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock_shared({_LOCK})")
-        connection.info[_LOCK] = transaction  # the lock lasts as long
-    query = select(contents.c.sha256, contents.c.id)
-    ids = _ids(connection.execute(query.where(contents.c.sha256.in_(names))))
-    if new := [{"sha256": name, "content": found[name]()} for name in names if name not in ids]:
-        add = postgresql.insert(contents).on_conflict_do_nothing().returning(*query.selected_columns)
-        ids |= _ids(connection.execute(add, new))
-    if others := [name for name in names if name not in ids]:
-        # Another transaction has stored them between the two statements.
-        ids |= _ids(connection.execute(query.where(contents.c.sha256.in_(others))))
-    use = postgresql.insert(content_uses).on_conflict_do_nothing()
-    connection.execute(use, [{"content_id": id, "run_id": run_id} for id in sorted(ids.values())])
+        new = _note_in_sqlite(connection, in_order, sources)
+    else:
+        new = _note_in_postgresql(connection, in_order, sources)
+    for _, found, used in needed:
+        if used is not None:
+            used.add({name: new[name] for name in found if name in new})
+    return ids | new
+
+
+def note_lock(connection: Connection) -> None:
+    """Note that this transaction has the lock of `SHARED_LOCK`, which lasts as long."""
+    connection.info[_LOCK] = connection.get_transaction()
+
+
+def _note_in_postgresql(
+    connection: Connection, uses: Sequence[tuple[bytes, str]], sources: Mapping[bytes, _Source]
+) -> dict[bytes, int]:
+    """Return the numbers of contents, stored if they are new, and note which runs use them.
+
+    uses: SHA-256 and the id of a run.
+    """
+    if connection.info.get(_LOCK) is not connection.get_transaction():
+        connection.exec_driver_sql(f"SELECT {SHARED_LOCK}")
+        note_lock(connection)
+    ids: dict[bytes, int] = {}
+    large = [name for name, source in sources.items() if len(source.text) > LARGE]
+    if large:
+        # To compress and send them for nothing would take longer than to ask.
+        query = select(contents.c.sha256, contents.c.id).where(contents.c.sha256.in_(large))
+        ids = _ids(connection.execute(query))
+    stored = {name: source.stored() for name, source in sources.items() if name not in ids}
+    ids = {}
+    while missing := [use for use in uses if use[0] not in ids]:
+        # Once more for what another transaction has stored since the statement began, which does not see it.
+        new = [name for name in dict.fromkeys(name for name, _ in missing) if name in stored]
+        values = {
+            "new": new,
+            "contents": [stored[name] for name in new],
+            "names": [name for name, _ in missing],
+            "runs": [run_id for _, run_id in missing],
+        }
+        ids |= _ids(_NOTE(connection, values))
     return ids
 
 
@@ -234,21 +289,23 @@ def _ids(rows: Iterable[Any]) -> dict[bytes, int]:
     return {bytes(row.sha256): int(row.id) for row in rows}
 
 
-def _numbers_in_sqlite(
-    connection: Connection, run_id: str, names: Sequence[bytes], found: Mapping[bytes, Callable[[], bytes]]
+def _note_in_sqlite(
+    connection: Connection, uses: Sequence[tuple[bytes, str]], sources: Mapping[bytes, _Source]
 ) -> dict[bytes, int]:
     # Straight to the driver, as `store.prepared` does: these are the most frequent statements of all.
     driver, ids = driver_of(connection), {}
-    for name in names:
+    for name in sorted(sources):
         row = driver.execute("SELECT id FROM contents WHERE sha256 = ?", (name,)).fetchone()
         if row is None:
-            values = (name, found[name]())
+            values = (name, sources[name].stored())
             added = driver.execute("INSERT INTO contents (sha256, content) VALUES (?, ?)", values)
             ids[name] = int(added.lastrowid or 0)
         else:
             ids[name] = int(row[0])
-    uses = [(id, run_id) for id in ids.values()]
-    driver.executemany("INSERT OR IGNORE INTO content_uses (content_id, run_id) VALUES (?, ?)", uses)
+    driver.executemany(
+        "INSERT OR IGNORE INTO content_uses (content_id, run_id) VALUES (?, ?)",
+        [(ids[name], run_id) for name, run_id in uses],
+    )
     return ids
 
 
@@ -264,8 +321,8 @@ def _in_groups(
             LIST + json.dumps(group, ensure_ascii=False).encode("utf-8", "surrogatepass") for group in groups
         ]
         hashes = [sha256(one).digest() for one in stored]
-        made = {name: partial(_grouped, one) for name, one in zip(hashes, stored, strict=True)}
-        ids = _numbers(connection, run_id, made, used)
+        sources = {name: _Source(_grouped, one) for name, one in zip(hashes, stored, strict=True)}
+        ids = _numbers(connection, [_Needed(run_id, sources, used)])
         out = [*(ids[name] for name in hashes), *rest]
     return out
 
@@ -278,11 +335,10 @@ def _grouped(stored: bytes) -> bytes:
     return LIST + compress(stored[len(LIST) :])
 
 
-def _texts(connection: Connection, wanted: Iterable[Parts]) -> dict[int, str]:
-    """Return the contents with the numbers in `wanted`, without those that are gone."""
+def _texts(connection: Connection, wanted: Iterable[Parts], texts: dict[int, str]) -> dict[int, str]:
+    """Add the contents with the numbers in `wanted` to `texts`, without those that are gone; return it."""
     groups: dict[int, Parts] = {}
-    texts: dict[int, str] = {}
-    missing = {part for parts in wanted for part in parts.parts if isinstance(part, int)}
+    missing = {part for parts in wanted for part in parts.parts if isinstance(part, int)} - texts.keys()
     while missing:
         found = _fetch(connection, missing)
         nested: set[int] = set()
@@ -321,3 +377,18 @@ def _fetch(connection: Connection, ids: Iterable[int]) -> dict[int, bytes]:
 
 def _decoded(content: bytes, what: str) -> str:
     return decompress(content, what).decode("utf-8", "surrogatepass")
+
+
+_NOTE = Prepared(
+    text(
+        "WITH added AS (INSERT INTO contents (sha256, content) "
+        "SELECT * FROM unnest(CAST(:new AS BYTEA[]), CAST(:contents AS BYTEA[])) "
+        "ON CONFLICT DO NOTHING RETURNING sha256, id), "
+        "found AS (SELECT sha256, id FROM added UNION ALL "
+        "SELECT sha256, id FROM contents WHERE sha256 = ANY(CAST(:names AS BYTEA[]))), "
+        "noted AS (INSERT INTO content_uses (content_id, run_id) SELECT found.id, these.run_id FROM found "
+        "JOIN unnest(CAST(:names AS BYTEA[]), CAST(:runs AS TEXT[])) AS these (sha256, run_id) "
+        "ON these.sha256 = found.sha256 ON CONFLICT DO NOTHING) SELECT sha256, id FROM found"
+    )
+)
+"""Stores contents, and notes which runs use them. The rows that are added are not seen by `contents`."""

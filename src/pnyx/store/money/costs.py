@@ -5,7 +5,7 @@ The sums are of no use to a run: they are kept when it is deleted, so that repor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,17 @@ from ...core.text import replace_invalid
 from ..prepared import Prepared
 from ..schema import run_costs
 
-__all__ = ["COUNTS", "TOKENS", "CallCosts", "add_costs", "call_costs", "costs_of"]
+__all__ = [
+    "COST_COLUMNS",
+    "COUNTS",
+    "ON_COSTS",
+    "TOKENS",
+    "CallCosts",
+    "add_cost_rows",
+    "call_costs",
+    "cost_rows",
+    "costs_of",
+]
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 COUNTS = ("calls", *TOKENS, "cost_nusd", "unpriced")
@@ -46,24 +56,34 @@ class CallCosts:
     unpriced: int = 0
 
 
-def add_costs(connection: Connection, run_id: str, payer: Payer, batch: Iterable[Event]) -> None:
-    """Add the calls among the new events of a run to its sums.
+def cost_rows(units: Iterable[tuple[str, Payer, Iterable[Event]]]) -> list[dict[str, Any]]:
+    """Return what the calls among new events of runs add to the sums: one row for each run, day and model.
 
-    Replies that a fork copied are neither calls nor costs of the fork.
+    units: the id of a run, who pays for its calls, and events. Replies that a fork copied are neither calls
+    nor costs of the fork.
     """
-    sums: dict[tuple[str, str], dict[str, int]] = {}
-    for event in batch:
-        if not isinstance(event, CallStarted | CallFinished | CallFailed):
+    sums: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for run_id, payer, batch in units:
+        if payer is NO_PAYER:
             continue
-        if payer is NO_PAYER or (isinstance(event, CallFinished) and event.copied):
-            continue
-        model = payer.models.get(event.seat or "", event.seat or "")
-        row = sums.setdefault((event.time[:10], replace_invalid(model)), dict.fromkeys(COUNTS, 0))
-        for name, count in _counts(event).items():
-            row[name] += count
-    group = {"run_id": run_id, "owner": payer.owner, "protocol": payer.protocol, "panel": payer.panel}
-    for (day, model), row in sorted(sums.items()):
-        _ADD(connection, {**group, "day": day, "model": model, **row})
+        for event in batch:
+            if not isinstance(event, CallStarted | CallFinished | CallFailed):
+                continue
+            if isinstance(event, CallFinished) and event.copied:
+                continue
+            model = replace_invalid(payer.models.get(event.seat or "", event.seat or ""))
+            key = (run_id, event.time[:10], model)
+            if key not in sums:
+                group = {"owner": payer.owner, "protocol": payer.protocol, "panel": payer.panel}
+                sums[key] = dict(zip(_KEYS, key, strict=True)) | group | dict.fromkeys(COUNTS, 0)
+            for name, count in _counts(event).items():
+                sums[key][name] += count
+    return [row for _, row in sorted(sums.items())]
+
+
+def add_cost_rows(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    for row in rows:
+        _ADD(connection, row)
 
 
 def _counts(event: CallStarted | CallFinished | CallFailed) -> dict[str, int]:
@@ -103,12 +123,14 @@ def _costs(row: Any) -> CallCosts:
 
 
 _KEYS = ("run_id", "day", "model")
-_COLUMNS = (*_KEYS, "owner", "protocol", "panel", *COUNTS)
+COST_COLUMNS = dict.fromkeys((*_KEYS, "owner", "protocol", "panel"), "TEXT") | dict.fromkeys(COUNTS, "BIGINT")
+"""The columns of a sum and their types on PostgreSQL."""
+ON_COSTS = f"ON CONFLICT ({', '.join(_KEYS)}) DO UPDATE SET " + ", ".join(
+    f"{name} = run_costs.{name} + excluded.{name}" for name in COUNTS
+)
 _ADD = Prepared(
     text(
-        f"INSERT INTO run_costs ({', '.join(_COLUMNS)}) "
-        f"VALUES ({', '.join(f':{name}' for name in _COLUMNS)}) "
-        f"ON CONFLICT ({', '.join(_KEYS)}) DO UPDATE SET "
-        + ", ".join(f"{name} = run_costs.{name} + excluded.{name}" for name in COUNTS)
+        f"INSERT INTO run_costs ({', '.join(COST_COLUMNS)}) "
+        f"VALUES ({', '.join(f':{name}' for name in COST_COLUMNS)}) {ON_COSTS}"
     )
 )

@@ -27,7 +27,7 @@ from ...errors import OutOfBudget
 from ..prepared import Prepared
 from ..schema import ledger
 
-__all__ = ["Account", "Exhausted", "lock", "open_account", "read_account", "reserve", "settle"]
+__all__ = ["Account", "Exhausted", "open_account", "read_account", "reserve", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +76,27 @@ def read_account(connection: Connection, scope: str) -> Account:
     return Account(*row) if row else Account(scope, None, 0, 0)
 
 
-def lock(connection: Connection, caps: Mapping[str, int | None]) -> tuple[Account, ...]:
-    """Return the accounts of these scopes, which no other transaction changes until this one ends.
+def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int) -> tuple[Account, ...]:
+    """Reserve `amount` nUSD in the accounts of these scopes. Return the accounts as they were before.
+
+    The caller finds out whether there was room, and gives back what was too much with `settle`; no other
+    transaction sees or changes the accounts until this one ends.
 
     caps: scope -> cap in nUSD. They apply besides the stored cap, which another process may have removed. An
     account that does not exist yet, such as that of a new day, is created.
     """
-    rows = {row[0]: row for row in _lock_accounts(connection, caps)}
-    if missing := caps.keys() - rows.keys():
-        for scope in sorted(missing):
+    rows = {row[0]: row for row in _change(connection, caps, amount, 0)}
+    if missing := sorted(caps.keys() - rows.keys()):
+        for scope in missing:
             open_account(connection, scope, caps[scope])
-        # Read again: another transaction may have created and used it in between.
-        rows = {row[0]: row for row in _lock_accounts(connection, caps)}
-    return tuple(Account(*rows[scope]).within(cap) for scope, cap in caps.items())
-
-
-def reserve(connection: Connection, scopes: Sequence[str], amount: int) -> None:
-    """Reserve `amount` nUSD in every scope. The caller has locked the accounts, and found room in each."""
-    _reserve_statement(len(scopes))(connection, _scope_values(scopes) | {"amount": amount})
+        rows |= {row[0]: row for row in _change(connection, missing, amount, 0)}
+    accounts = (Account(*rows[scope]).within(cap) for scope, cap in caps.items())
+    return tuple(replace(one, reserved_nusd=one.reserved_nusd - amount) for one in accounts)
 
 
 def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
     """Replace a reservation by the charge, both in nUSD."""
-    if connection.dialect.name == "postgresql":
-        _lock_accounts(connection, scopes)
-    values = _scope_values(scopes) | {"amount": reserved, "charged": charged}
-    _settle_statement(len(scopes))(connection, values)
+    _change(connection, scopes, -reserved, charged)
 
 
 _OPEN = Prepared(
@@ -121,36 +116,27 @@ def _in_scopes(n: int) -> ColumnElement[bool]:
     return or_(*(ledger.c.scope == bindparam(f"scope_{i}") for i in range(n)))
 
 
-def _lock_accounts(connection: Connection, scopes: Iterable[str]) -> Sequence[Any]:
-    """Return the rows, locked in one order, that of the day first, since every call uses it.
+def _change(connection: Connection, scopes: Iterable[str], reserved: int, spent: int) -> Sequence[Any]:
+    """Add to what is reserved and spent in every scope, and return the rows."""
+    values = _scope_values(scopes)
+    statement = _change_statement(len(values), connection.dialect.name == "postgresql")
+    return statement(connection, values | {"reserved": reserved, "spent": spent})
+
+
+@cache
+def _change_statement(n: int, locks: bool) -> Prepared:
+    """locks: lock the rows in one order, that of the day first, since every call uses it.
 
     An update locks rows in the order in which it finds them, so two that share two accounts could deadlock.
     SQLite needs no locks: it has one writer at a time.
     """
-    values = _scope_values(scopes)
-    return _lock_statement(len(values))(connection, values)
-
-
-@cache
-def _lock_statement(n: int) -> Prepared:
-    order = (ledger.c.scope.not_like(literal_column("'day:%'")), ledger.c.scope)
-    return Prepared(select(ledger).where(_in_scopes(n)).order_by(*order).with_for_update())
-
-
-@cache
-def _reserve_statement(n: int) -> Prepared:
-    return Prepared(
-        update(ledger).where(_in_scopes(n)).values(reserved_nusd=ledger.c.reserved_nusd + bindparam("amount"))
-    )
-
-
-@cache
-def _settle_statement(n: int) -> Prepared:
-    return Prepared(
-        update(ledger)
-        .where(_in_scopes(n))
-        .values(
-            reserved_nusd=ledger.c.reserved_nusd - bindparam("amount"),
-            spent_nusd=ledger.c.spent_nusd + bindparam("charged"),
-        )
-    )
+    chosen = _in_scopes(n)
+    if locks:
+        order = (ledger.c.scope.not_like(literal_column("'day:%'")), ledger.c.scope)
+        locked = select(ledger.c.scope).where(chosen).order_by(*order).with_for_update().cte("locked")
+        chosen = ledger.c.scope == locked.c.scope
+    changed = {
+        "reserved_nusd": ledger.c.reserved_nusd + bindparam("reserved"),
+        "spent_nusd": ledger.c.spent_nusd + bindparam("spent"),
+    }
+    return Prepared(update(ledger).where(chosen).values(changed).returning(*ledger.c))

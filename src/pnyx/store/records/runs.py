@@ -1,4 +1,4 @@
-"""The rows of runs, as functions of a connection; `entries` has those of events.
+"""The rows of runs, as functions of a connection; `entries` has those of events, `appending` appends them.
 
 A refused write, such as one under an old epoch, raises; the engine rolls back that write alone.
 """
@@ -6,8 +6,7 @@ A refused write, such as one under an old epoch, raises; the engine rolls back t
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -16,22 +15,18 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    update,
 )
 from sqlalchemy.exc import IntegrityError
 
 from ...core.caching.regex import regex
-from ...core.events import Event
-from ...core.models import NO_PAYER, Payer
 from ...core.text import is_text
-from ...errors import Fenced, NotFound, Taken
+from ...errors import NotFound, Taken
 from ..clock import clock
-from ..documents.contents import RunContents
-from ..money.costs import add_costs
 from ..prepared import Prepared
 from ..schema import runs
 from . import word_index
-from .entries import add_events, log
+from .appending import append, patch
+from .entries import log
 from .run_filters import COLUMNS, Filters, page_query, prefix_range
 from .run_row import RunRow, pack_columns, read_rows
 
@@ -147,49 +142,6 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
     return turns(names.pop())
 
 
-def append(
-    connection: Connection,
-    run_id: str,
-    epoch: int,
-    batch: Sequence[Event],
-    columns: Mapping[str, Any] | None = None,
-    payer: Payer = NO_PAYER,
-    used: RunContents | None = None,
-) -> tuple[int, str | None]:
-    """Append events as one unit. Return the seq of the last one, and the run's `stop` column.
-
-    columns: columns of the run's row to set with them. payer: who pays for the calls among them. used:
-    contents that the run is known to use. Raises `Fenced` if the run has another epoch.
-    """
-    if used is not None:
-        used.begin(connection)
-    advanced = _ADVANCE(connection, {"n": len(batch), "run": run_id, "at": epoch})
-    if not advanced:
-        raise Fenced(f"run {run_id} was taken over by another process; this one stops")
-    last, stop = advanced[0]
-    if batch:
-        add_events(connection, run_id, last, batch, used)
-        add_costs(connection, run_id, payer, batch)
-    if columns:
-        patch(connection, run_id, columns)
-    return last, stop
-
-
-def patch(connection: Connection, run_id: str, columns: Mapping[str, Any]) -> None:
-    """Set columns of a run's row; `result` and `spec` are objects."""
-    if "result" in columns:
-        word_index.update(connection, run_id, columns["result"])
-    values = {**columns, **pack_columns(connection, run_id, columns)}
-    changed = {f"new_{name}": value for name, value in values.items()}
-    _patch(tuple(sorted(values)))(connection, {"run": run_id, **changed})
-
-
-@cache
-def _patch(names: tuple[str, ...]) -> Prepared:
-    changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
-    return Prepared(update(runs).where(runs.c.id == bindparam("run")).values(changed))
-
-
 _CREATE = Prepared(insert(runs))
 _CREATE_NOW = Prepared(
     insert(runs).values(
@@ -197,9 +149,3 @@ _CREATE_NOW = Prepared(
     )
 )
 """The row of a run whose process is alive now, by the database's clock."""
-_ADVANCE = Prepared(
-    update(runs)
-    .where(runs.c.id == bindparam("run"), runs.c.epoch == bindparam("at"))
-    .values(seq=runs.c.seq + bindparam("n"))
-    .returning(runs.c.seq, runs.c.stop)
-)
