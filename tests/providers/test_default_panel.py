@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pnyx import extras
 from pnyx.config.schema import ModelSettings, ProviderSettings, Settings
 from pnyx.errors import ConfigError
 from pnyx.providers.catalogue import STRONG, DefaultPanel, default_panel
@@ -125,4 +126,12 @@ def test_without_any_model_the_error_names_the_command_to_type(home: Mapping[str
     with pytest.raises(
         ConfigError, match=r"export OPENAI_API_KEY=YOUR_KEY; .* pnyx models pull qwen2.5-coder-0.5b$"
     ):
+        default_panel(Settings(), home)
+
+
+def test_without_the_embedded_runtime_the_error_names_a_key_first(
+    home: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "_is_installed", lambda module: False)
+    with pytest.raises(ConfigError, match=r"OPENAI_API_KEY=YOUR_KEY; or .* needs the extra 'embedded'"):
         default_panel(Settings(), home)

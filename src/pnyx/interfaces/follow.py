@@ -14,7 +14,6 @@ from ..run.broadcast import TextWanted
 from ..run.calls.limits import now
 from ..run.leases.lease import is_held, is_waiting
 from ..run.result import Result
-from ..store.records.entries import PAGE
 from .service import RunService
 
 __all__ = ["follow", "wait_for_result", "wait_unless_disconnected", "watch"]
@@ -68,7 +67,7 @@ async def _events(
             yield event
         if service.draining:
             return  # the client continues from the last event that it has
-        if len(events) == PAGE:
+        if events.has_more:
             continue
         if row.status in FINAL:
             return

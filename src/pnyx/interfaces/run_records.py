@@ -28,7 +28,7 @@ from ..store.records import outcomes, shares
 from ..store.records import runs as store
 from ..store.records.conversations import begin_conversation
 from ..store.records.deletion import delete_run
-from ..store.records.entries import PAGE
+from ..store.records.entries import PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
@@ -108,7 +108,7 @@ class RunRecords:
         log = partial(store.log, run_id=row.check().id, prompts=False, only=READS)
         return await self._overviews.of(row, lambda: self._database.read(log))
 
-    async def page(self, run_id: str, after: int, limit: int, *, prompts: bool = True) -> list[Event]:
+    async def page(self, run_id: str, after: int, limit: int, *, prompts: bool = True) -> Page:
         """At most `limit` stored events of a run with a `seq` above `after`."""
         work = partial(store.log, run_id=run_id, after=after, limit=limit, prompts=prompts)
         return await self._database.read(work)
@@ -221,12 +221,10 @@ class RunRecords:
 
         return await self._database.write(withdraw)
 
-    async def news(
-        self, run_id: str, after: int, *, prompts: bool = True
-    ) -> tuple[store.RunRow, list[Event]]:
+    async def news(self, run_id: str, after: int, *, prompts: bool = True) -> tuple[store.RunRow, Page]:
         """A run's row, and its next events with a `seq` above `after`, at most `PAGE` of them."""
 
-        def read(connection: Connection) -> tuple[store.RunRow, list[Event]]:
+        def read(connection: Connection) -> tuple[store.RunRow, Page]:
             # Read the row first: an event stored in between is in the next read, so none is missed.
             row = store.find(connection, run_id)
             return row, store.log(connection, run_id, after, PAGE, prompts)

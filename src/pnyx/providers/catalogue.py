@@ -313,7 +313,11 @@ def default_panel(settings: Settings, env: Mapping[str, str] = ENVIRONMENT) -> D
         return DefaultPanel(_at_least_three(refs[:MAX_SEATS]))
     if hosts:
         raise ConfigError(_no_model_message(hosts, usable))
-    need("embedded", "without a provider's key, a model on this machine answers, which")
+    need(
+        "embedded",
+        "no API key is set. Set one, such as: export OPENAI_API_KEY=YOUR_KEY; "
+        "or let a model on this machine answer, which",
+    )
     available = tuple(installed(models_dir(env)))
     chosen = tuple(name for name in available if name in KNOWN and KNOWN[name].default) or available[:1]
     if not chosen:

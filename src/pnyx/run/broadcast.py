@@ -110,7 +110,7 @@ class Broadcast:
                     after = event.seq or after
                     _track(finished, event)
                     yield event
-                if len(stored) < PAGE:
+                if not stored.has_more:
                     break
             while (live := await queue.get()) is not None:
                 if isinstance(live, Token):

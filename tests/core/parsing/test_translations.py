@@ -72,6 +72,8 @@ def test_a_word_alone_or_behind_the_label_of_a_verdict_is_read(code: str) -> Non
             for label in VERDICTS[code]["VERDICT"]:
                 assert read_approval(f"{label}：{word}").approved is (kind == "APPROVE"), (label, word)
                 assert read_approval(f"{label}: {word}, 1 + 1 = 2").approved is (kind == "APPROVE")
+                assert read_approval(f"{label}: {word}. 1 + 1 = 2").approved is (kind == "APPROVE")
+                assert read_approval(f"{label}: {word} — 1 + 1 = 2").approved is (kind == "APPROVE")
                 assert read_approval(f'{{"{label}": "{word}"}}').approved is (kind == "APPROVE")
 
 
@@ -146,6 +148,12 @@ def test_a_verdict_that_cannot_be_read_is_not_guessed(text: str) -> None:
     for reader in READERS:
         with pytest.raises(Unreadable):
             reader(text)
+
+
+def test_an_approval_that_a_question_takes_back_is_not_read() -> None:
+    with pytest.raises(Unreadable):
+        read_approval("Urteil: Genehmigt. Oder doch abgelehnt?")
+    assert read_approval("Urteil: Genehmigt. Alles stimmt.").approved
 
 
 WORDS = st.sampled_from([word for row in VERDICTS.values() for words in row.values() for word in words])

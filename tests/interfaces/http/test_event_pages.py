@@ -114,6 +114,23 @@ async def test_events_come_in_pages_and_without_prompts(server: ServerHandle) ->
         assert wrong.status_code == 422
 
 
+async def test_pages_of_events_are_bounded_by_their_texts_too(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "PAGE_CHARS", 5 * len(PROMPT))
+    run_id = await long_run(server)
+    async with server.client() as client:
+        seen: list[object] = []
+        async for page in pages(client, f"/v1/runs/{run_id}/events?limit=500&after=500"):
+            chars = sum(len(one) for event in page for one in event.values() if isinstance(one, str))
+            assert chars <= 5 * len(PROMPT) or len(page) == 1
+            seen += [event["seq"] for event in page]
+        assert len(seen) > 100
+        assert seen == list(range(501, 501 + len(seen)))
+        async with client.stream("GET", f"/v1/runs/{run_id}/events?after=500") as response:
+            assert [event["seq"] async for event in events_of(response)] == seen
+
+
 async def test_others_are_answered_while_a_long_run_is_read(
     server: ServerHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:

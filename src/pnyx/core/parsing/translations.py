@@ -26,7 +26,7 @@ _TITLED = {"ANSWER": "Answer"} | {word: word.lower() for word in _CLASSES}
 _MARKS = regex(r"[\s#*_`•+>【「『\[(-]*(?:\(?\d{1,2}[.):、]+\s*)?[*_`【「『]*")
 _BRACKETS = str.maketrans("", "", "【】「」『』")
 _CLOSES = regex(r"[\s*_`】」』]*")
-_WORD_ENDS = regex(r"[\s*_`]*[,;(]")
+_WORD_ENDS = regex(r"[\s*_`]*(?:[,;(–—]|[.!](?=\s)|[。！])")
 _BEHIND = regex(
     r"(?P<closes>[\s*_`】」』\])]*)(?:(?P<parts>[:=|→]|->|-+\s)|(?P<stops>[.!。！]?[\s*_`】」』\])]*$))"
 )
@@ -105,7 +105,8 @@ def _line(line: str, wanted: frozenset[str]) -> str:
     if header and (found := _behind(plain, header[1])) and found["parts"]:
         value = plain[found.end() :]
         opened = _MARKS.match(value)
-        if inner := _named(value, opened.end() if opened else 0, wanted, inside=True):
+        inner = _named(value, opened.end() if opened else 0, wanted, inside=True)
+        if inner and not value.rstrip(" *_").endswith(("?", "？", "؟")):
             return f"{plain[:start]}Verdict: {inner[0]}{_participants(value[inner[1] :])}"
     return line
 

@@ -150,9 +150,9 @@ async def events(
 ) -> Response:
     """Stream the events of a run whose `seq` is above `after` and `Last-Event-ID`.
 
-    limit: at most so many of the stored events, without waiting for more. If there are more, the header
-    `Link` has the address of the next page (`<…>; rel="next"`). prompts: "omit" leaves those of calls empty,
-    which may be most of a run. tokens: also the text of replies, as it arrives.
+    limit: at most so many of the stored events, and about 4 MB of text, without waiting for more. If there
+    are more, the header `Link` has the address of the next page (`<…>; rel="next"`). prompts: "omit" leaves
+    those of calls empty, which may be most of a run. tokens: also the text of replies, as it arrives.
     """
     service = service_of(request)
     row = await service.find(run_id, owner_of(request))
@@ -163,8 +163,8 @@ async def events(
         return run_events(service, row.id, reader, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
     shown = partial(as_stored, prompts=whole)
     async with long_read(request):
-        page = await service.page(row.id, seen, limit + 1, prompts=whole)
-        return await page_of_events(request, page, limit, shown, run_headers(row.id))
+        page = await service.page(row.id, seen, limit, prompts=whole)
+        return await page_of_events(request, page, shown, run_headers(row.id))
 
 
 @ROUTER.post("/{run_id}/resume", status_code=202, response_model=ResultBody, responses=FINISHED)

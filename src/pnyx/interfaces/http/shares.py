@@ -112,8 +112,8 @@ async def read_shared_events(
 
     if limit is not None:
         async with long_read(request):
-            page = await service.page(run_id, seen, limit + 1, prompts=False)
-            return await page_of_events(request, page, limit, document, PRIVATE)
+            page = await service.page(run_id, seen, limit, prompts=False)
+            return await page_of_events(request, page, document, PRIVATE)
 
     watched = watch(service, run_id, reader_of(request), after=seen, tokens=tokens, prompts=False)
     return event_source(service, encoded(watched, document), run_id, error_messages, headers=PRIVATE)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...core.events import Event, Token, event_type, to_json
-from ...store.records.entries import PROMPTS
+from ...store.records.entries import PROMPTS, Page
 from ..follow import watch
 from ..service import DRAIN_S, RunService
 from .errors import Exact, error_response
@@ -82,21 +82,18 @@ async def encoded(
 
 async def page_of_events(
     request: Request,
-    page: list[Event],
-    limit: int,
+    page: Page,
     document: Callable[[Event], dict[str, Any] | None],
     headers: Mapping[str, str],
 ) -> Response:
-    """Return stored events as a response that ends after `limit` of them.
+    """Return stored events as a response. If others follow, `Link` has the address of the next page.
 
-    page: at most one more than that; if there is one, the header `Link` has the address of the next page.
     document: an event as it is sent; None for one that is not sent. The response is compressed if the client
     accepts it: the middleware leaves streams of events alone, since live ones must not wait.
     """
     compressed = accepts_gzip(request)
     headers = {**headers, "Vary": "Accept-Encoding"}
-    if len(page) > limit:
-        page = page[:limit]
+    if page.has_more:
         url = request.url.include_query_params(after=page[-1].seq)
         headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
 

@@ -159,11 +159,15 @@ def pack_all(
 
 
 def unpack(
-    connection: Connection, stored: Sequence[tuple[bytes, str]], omit: Collection[str] = ()
+    connection: Connection,
+    stored: Sequence[tuple[bytes, str]],
+    omit: Collection[str] = (),
+    texts: dict[int, str] | None = None,
 ) -> list[Any]:
     """Return the values of `pack`. stored: each with its name in messages. Raises `Unreadable`.
 
-    omit: names of long texts that are not read, and are "" then, if the value is an object.
+    omit: names of long texts that are not read, and are "" then, if the value is an object. texts: contents
+    that are read already, by number; those that are read are added.
     """
     read = [(*load(packed, what), what) for packed, what in stored]
     wanted: list[Parts] = []
@@ -174,7 +178,7 @@ def unpack(
             value.update(dict.fromkeys(left, ""))
             found[:] = [parts for parts in found if id(parts) not in gone]
         wanted += found
-    texts = _texts(connection, wanted)
+    texts = _texts(connection, wanted, {} if texts is None else texts)
     return [replaced(value, texts, what) if found else value for value, found, what in read]
 
 
@@ -331,11 +335,10 @@ def _grouped(stored: bytes) -> bytes:
     return LIST + compress(stored[len(LIST) :])
 
 
-def _texts(connection: Connection, wanted: Iterable[Parts]) -> dict[int, str]:
-    """Return the contents with the numbers in `wanted`, without those that are gone."""
+def _texts(connection: Connection, wanted: Iterable[Parts], texts: dict[int, str]) -> dict[int, str]:
+    """Add the contents with the numbers in `wanted` to `texts`, without those that are gone; return it."""
     groups: dict[int, Parts] = {}
-    texts: dict[int, str] = {}
-    missing = {part for parts in wanted for part in parts.parts if isinstance(part, int)}
+    missing = {part for parts in wanted for part in parts.parts if isinstance(part, int)} - texts.keys()
     while missing:
         found = _fetch(connection, missing)
         nested: set[int] = set()

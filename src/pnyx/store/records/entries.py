@@ -15,13 +15,23 @@ from ..documents.conversion import read_unpacked
 from ..prepared import Prepared
 from ..schema import events
 
-__all__ = ["EVENT_COLUMNS", "PAGE", "PROMPTS", "add_event_rows", "event_rows", "log"]
+__all__ = ["EVENT_COLUMNS", "PAGE", "PAGE_CHARS", "PROMPTS", "Page", "add_event_rows", "event_rows", "log"]
 
 PAGE = 50
 """Events that a follower reads at once: others may go on between two pages. They wait in memory for a client
 that does not read."""
+PAGE_CHARS = 4_000_000
+"""Characters of the texts of a page: 50 prompts may be 2 MB each."""
+STEP = 5
+"""Events that are read together until a page is full."""
 PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
+
+
+class Page(list[Event]):
+    """Stored events of a run, in order. has_more: whether others follow that were left out."""
+
+    has_more = False
 
 
 def event_rows(
@@ -65,27 +75,48 @@ def log(
     prompts: bool = True,
     only: Collection[str] = (),
     newest: int | None = None,
-) -> list[Event]:
+) -> Page:
     """Return the stored events of a run with a `seq` greater than `after`, in order. Raises `Unreadable`.
 
-    limit: at most so many, the first; newest: the last. only: those of these types; empty: of all. prompts:
-    False reads no long prompts; `prompt` and `system` are "" then.
+    limit: at most so many, the first, and at most about `PAGE_CHARS` of text; newest: the last. only: those
+    of these types; empty: of all. prompts: False reads no long prompts; `prompt` and `system` are "" then.
     """
     query = select(events.c.seq, events.c.body, events.c.packed)
     query = query.where(events.c.run_id == run_id, events.c.seq > after)
     if only:
         query = query.where(events.c.type.in_(only))
     order = events.c.seq if newest is None else events.c.seq.desc()
-    rows = connection.execute(query.order_by(order).limit(limit if newest is None else newest)).all()
-    stored = [(row, f"event {row.seq} of run {run_id}") for row in (rows if newest is None else rows[::-1])]
+    most = newest if limit is None else limit + 1
+    rows = connection.execute(query.order_by(order).limit(most)).all()
+    if limit is None:
+        in_order = rows if newest is None else rows[::-1]
+        return Page(_event(run_id, one) for one in _documents(connection, run_id, in_order, prompts, {}))
+    page, chars, texts = Page(), 0, dict[int, str]()
+    for start in range(0, min(len(rows), limit), STEP):
+        for document in _documents(
+            connection, run_id, rows[start : min(start + STEP, limit)], prompts, texts
+        ):
+            chars += sum(len(one) for one in document.values() if isinstance(one, str))
+            if page and chars > PAGE_CHARS:
+                page.has_more = True
+                return page
+            page.append(_event(run_id, document))
+    page.has_more = len(rows) > limit
+    return page
+
+
+def _documents(
+    connection: Connection, run_id: str, rows: Sequence[Any], prompts: bool, texts: dict[int, str]
+) -> list[dict[str, Any]]:
+    """Return the events of these rows as JSON. texts: as in `unpack`."""
+    stored = [(row, f"event {row.seq} of run {run_id}") for row in rows]
     packed = [(row.packed, what) for row, what in stored if row.packed is not None]
-    found = iter(unpack(connection, packed, () if prompts else PROMPTS))
+    found = iter(unpack(connection, packed, () if prompts else PROMPTS, texts))
     # An event of an earlier version, which is not converted yet.
-    documents = [
+    return [
         read_unpacked(connection, row.body, what) if row.packed is None else check(next(found), what)
         for row, what in stored
     ]
-    return [_event(run_id, document) for document in documents]
 
 
 def _event(run_id: str, document: Mapping[str, Any]) -> Event:

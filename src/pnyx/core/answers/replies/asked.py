@@ -31,6 +31,17 @@ _POLAR = regex(
     r"(?:^|[.?!]\s+)(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had) [^.?!]*\?\s*$", 2
 )
 """A question that is answered with yes or no."""
+_RESTATED = regex(
+    r"(?:,? (?:i\.e\.|that is|in other words|or equivalently),? [^.]*|\s\([^()]*\d[^()]*\))(?=\.?$)", 2
+)
+"""The same once more at the end of a sentence: `, i.e. 150 minutes`, `(1632–1675)`."""
+_SURELY = r"(?:of course|certainly|definitely|absolutely)"
+_NOT_SO = regex(
+    r"(?:(?:unfortunately|sadly|regrettably|probably|i(?:['’]m| am) afraid|actually),? )?"
+    rf"(?:(?P<no>(?:{_SURELY} )?not)|{_SURELY})[.!]?",
+    2,
+)
+"""Yes or no without either word: `Unfortunately not.`"""
 _NONE = regex(r"there (?:is|are|was|were) no (?P<what>[^\d,;:]{3,60})\.?", 2)
 _SO = regex(r",\s*(?:and )?(?:so|thus|therefore|hence|which leaves|leaving)\s+(?=\S)", 2)
 """What separates the last step of a sentence from those before it."""
@@ -42,7 +53,7 @@ _LAST = 600
 _PRINTED = regex(
     r"(?:^|[\n.!:])(?![^\n]*\b(?:not|never|instead|if|would have)\b)[^\n.!:]{0,80}\b(?:returns|prints|outputs"
     r"|displays|evaluates to|will (?:return|print|output|display|be)|(?:printed )?(?:output|result)(?: is)?)"
-    rf"[*_]*:[*_]*[ \t]*\n\s*{_FENCED}$",
+    rf"[*_]*:?[*_]*[ \t]*\n\s*{_FENCED}$",
     2,
 )
 """A block at the end of a reply, behind a line that says that it is printed or returned."""
@@ -58,12 +69,15 @@ def answer_to(
     sentences = [s.strip(" *_") for s in _SENTENCES.split(concluding[-1].strip())] if concluding else []
     if not sentences or not 0 < len(sentences[-1]) <= MAX_CHARS or sentences[-1].endswith(("?", "？", "؟")):
         return ""
-    last = _LEAD.sub("", sentences[-1], count=1)
+    last = _LEAD.sub("", _RESTATED.sub("", sentences[-1]), count=1)
     value = (None if english else stated_amount(last, question)) or stated(last, question)
     if value and is_credible(value) and repeats(last.replace(value, "", 1), question):
         return value
-    if english and _POLAR.search(question) and (truth := read_truth(sentences[0])):
-        return truth
+    if english and _POLAR.search(question):
+        if truth := read_truth(sentences[0]):
+            return truth
+        if found := _NOT_SO.fullmatch(sentences[0]):
+            return "No" if found["no"] else "Yes"
     if not english or not _COUNTED.search(question):
         return ""
     if (none := _NONE.fullmatch(last)) and repeats(none["what"], question):

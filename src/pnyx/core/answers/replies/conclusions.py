@@ -72,6 +72,10 @@ def closing_value(
     """
     if not concluding or concluding[-1].rstrip(" *_").endswith((":", "：")):
         return ""  # what it announces is no line of the author's, such as a block
+    if "en" in languages and (found := _GREETED.fullmatch(concluding[-1])):
+        value = value_of(found["value"])
+        if is_plausible(value) or (found["sure"] and _NAME.fullmatch(value) and is_credible(value)):
+            return value
     line, only_line = concluding[-1], len(concluding) == 1
     if value := bracketed(line) or asserted(line):
         return value
@@ -97,6 +101,11 @@ def closing_value(
     return "" if said else value
 
 
+_GREETED = regex(
+    r"(?i:(?P<sure>perfect|exactly|correct|agreed|indeed)|great|excellent|right|sure|good)[,!]\s+"
+    r"(?P<value>(?!(?i:thanks|thank|i|you|your|that|this|it|we|but|and|so|participant)\b)[A-Z\d$€£-][^,;:!?]{0,40}?)[.!]?"
+)
+"""Praise and an answer behind it, which is all that the line has: `Perfect, Utrecht.`"""
 _LITERAL = regex(r"`?(?:\[.*\]|\{.*\}|\(.*\)|'[^']+'|\"[^\"]+\")`?")
 _RELATION = regex(r"[^\s=<>!≤≥≠≈]{1,20}\s*(?:[<>!=]=|[=<>≤≥≠≈])\s*[^\s=<>!≤≥≠≈]{1,20}")
 _ALONE = regex(r"[^\W\d_a-z][^\s\d.,:;!?()]{0,20}(?:\s[^\s\d.,:;!?()]{1,20}){0,2}")
@@ -164,10 +173,19 @@ _CHOSEN = tuple(
         r"(?P<value>.{1,60}?)\s+is\s+(?:the\s+)?(?:correct|right|best)"
         r"(?:\s+(?:answer|option|choice|one))?[.!]?",
         r"(?P<value>.{1,60}?)\s+is\s+(?:the|my|our)\s+(?:final\s+)?answer[.!]?",
+        r"(?:i|we)\s+(?:still\s+)?(?:stand by|stick (?:to|with)|maintain|keep|confirm)\s+(?:my|our|the)\s+"
+        r"(?:(?:original|previous|initial|first|final)\s+)?answer(?:\s+of|\s*:)\s+(?P<value>\S.{0,60})",
+        r"(?:my|our|the)\s+(?:final\s+|original\s+)?answer\s+(?:remains|stays)(?:\s*:|\s+at)?\s+"
+        r"(?P<value>\S.{0,60})",
+        r"i\s+(?:fully\s+|completely\s+)?agree(?:\s+with\s[^:.]{1,40})?:\s+(?P<value>\S.{0,60})",
+        r"(?:it is|it's|that is|that's|that would be)\s+(?P<value>\d\S{0,20}(?:\s\S{1,20}){0,2}?)"
+        r"(?:,\s+(?:although|though|but)\s+i(?:'m| am)\s.{1,60})?[.!]?",
         r"(?!.*\b(?:not|wrong|if)\b).{1,40}?\b(?:a|the|our|my)\s+(?:final|correct)\s+answer\s+of\s+"
         r"(?P<value>\S+(?:\s\S+){0,2})",
     )
 )
+_KEPT = _CHOSEN[3:6]
+"""Forms in which an author keeps or shares an answer, which may be a name."""
 _PRINTS = regex(
     rf"(?P<before>)(?P<turn>){_SO}*(?:(?:the|this|that)\s+)?(?:program|code|script|snippet|function|it)\s+(?:will\s+)?"
     r"(?:print|output|return|display)s?:?\s+(?P<value>\S.*)",
@@ -178,7 +196,8 @@ _CORRECTED = regex(
     r"|correction|let me correct (?:that|this|myself)|i (?:made a mistake|was wrong|misread (?:it|that)))\b"
     r"[\s,.;:!–—-]*)+(?:it|that|this|the (?:right |correct )?(?:answer|result|value))"
     r"(?:'s|\s+(?:is|was|should(?: have been| be)|must be|has to be|would be|comes to|equals))\s+"
-    r"(?:actually\s+|really\s+)?(?P<value>(?!.*\b(?:too|more|less|fewer|off|short|times)\b)\S+(?:\s+\S+){0,2})",
+    r"(?:actually\s+|really\s+)?(?P<value>(?!.*\b(?:too|more|less|fewer|off|short|times)\b)\S+(?:\s+\S+){0,2}?)"
+    r"(?:,\s+(?:since|because|as|not)\s.{1,100})?",
     re.IGNORECASE,
 )
 """A sentence that takes back the answer before it: "Wait, actually, it should be 15."."""
@@ -221,6 +240,8 @@ def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
         names = form in _NAMING and (said or not is_vague(value, ("en",)))
         if is_plausible(value) or (names and is_credible(value)):
             return value
+        if form in _KEPT and _NAME.fullmatch(value) and is_credible(value):
+            return value
     return ""
 
 
@@ -231,7 +252,7 @@ _MARKS = (":", "=", "→", "->")
 def correction(author_lines: Sequence[str], is_plausible: Callable[[str], bool]) -> str:
     """The value of the last sentence that takes back an answer before `author_lines`; empty without one."""
     for line in reversed(author_lines):
-        for sentence in reversed(_english_sentences(line.strip())):
+        for sentence in reversed(_english_sentences(line.strip().replace("*", ""))):
             found = _CORRECTED.fullmatch(sentence)
             if found and is_plausible(value := value_of(found["value"])):
                 return value
