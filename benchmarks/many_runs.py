@@ -65,6 +65,7 @@ COMMANDS = {
     "cost by day": "cost --by day",
     "cost by protocol, 30 days": "cost --by protocol --days 30",
     "cost by panel": "cost --by panel",
+    "cost by run": "cost --by run",
     "cost, 1 day": "cost --days 1",
     "recall, a frequent word": "recall w5x",
     "recall, three frequent words": "recall 'w0x w1x w5x'",

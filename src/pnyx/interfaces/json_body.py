@@ -80,6 +80,9 @@ _LENGTHS = {"too_short": "at least", "too_long": "at most", "string_too_long": "
 
 def explain(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
     """Return a message for Pydantic's first error. fields: known names, to suggest the nearest one."""
+    if fields and errors[0]["type"] == "missing":
+        # What is missing may be there under a mistyped name.
+        errors = [error for error in errors if error["type"] == "extra_forbidden"] or errors
     place = _place(errors[0])
     # A union reports one error per type. For a number that is not finite, that error is the useful one.
     same = [error for error in errors if _place(error) == place]

@@ -219,6 +219,11 @@ class RunHandle:
             raise
         except (Fenced, StoreError):
             raise
+        except MemoryError:
+            # Where there is more, it goes on; a worker that took it again would lack memory again.
+            self.requeue_on_stop = False
+            why = "the process that carried it out had no memory left; where there is more, continue it with"
+            return await self._pause(Interrupted(f"{why}: pnyx resume {self.run_id}"))
         except Exception as exc:
             return await self._finish(self._undecided_result("failed", "error", describe(exc)))
 

@@ -40,6 +40,21 @@ def test_costs_are_grouped_by_saved_panel(lab: ScriptedHost) -> None:
     assert {row["panel"]: row["runs"] for row in rows} == {"fast": 2, "no saved panel": 1}
 
 
+def test_a_table_by_run_has_the_dearest_and_counts_the_others(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pnyx.interfaces.cli.actions.cost.MOST_RUNS", 1)
+    for protocol in ("single", "voting"):
+        assert pnyx("ask", "Should we?", "-p", protocol, "--json").code == 0
+    rows = pnyx("cost", "--by", "run", "--json").json["rows"]
+    assert [row["cost_usd"] for row in rows] == sorted((row["cost_usd"] for row in rows), reverse=True)
+    table = pnyx("cost", "--by", "run")
+    lines = table.out.splitlines()
+    assert [line.split()[0] for line in lines] == ["run", rows[0]["run"], "total"]
+    assert lines[-1].split()[1] == "2"
+    assert "… and 1 more run" in table.err
+
+
 def test_days_are_bounded(lab: ScriptedHost) -> None:
     assert pnyx("cost", "--days", "36500").code == 0
     assert pnyx("cost", "--days", "99999999").code == 2

@@ -243,6 +243,7 @@ async def test_a_body_without_a_length_is_refused_past_the_limit(server: ServerH
         ({"question": "Why?", "panel": ["lab:alpha"]}, 422, "panel is the name of a saved panel; a list"),
         ({"question": "Why?", "base_url": "http://127.0.0.1:9"}, 422, "unknown key 'base_url'"),
         ({"question": "Why?", "waits": True}, 422, "unknown key 'waits'; did you mean wait?"),
+        ({"questoin": "Why?"}, 422, "unknown key 'questoin'; did you mean question?"),
         ({"question": " "}, 400, "there is no question"),
         ({"question": "a\0b"}, 400, "NUL"),
         ({"question": "Why?", "protocol": "consensu"}, 404, "no protocol 'consensu'"),

@@ -16,8 +16,8 @@ from sqlalchemy import text
 from pnyx.core.decision import STATUSES
 from pnyx.core.events import RunFinished
 from pnyx.errors import StoreError
+from pnyx.run import journal
 from pnyx.run.result import Result
-from pnyx.store.records import runs as store
 from tests.interfaces.conftest import KEY
 from tests.interfaces.http.test_runs import VOTE, wait_until
 from tests.interfaces.shell import pnyx
@@ -275,7 +275,7 @@ async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
             lines = response.aiter_lines()
             seen = [await anext(lines)]
             # A client that comes after the failure is told that the run is paused.
-            monkeypatch.setattr(store, "append", full)
+            monkeypatch.setattr(journal, "append_all", full)
             broken.set()
             seen += [line async for line in lines if line]
     monkeypatch.undo()

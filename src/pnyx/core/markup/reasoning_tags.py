@@ -36,6 +36,7 @@ _ATTRIBUTES = r"\s[^<>\n]{0,80}"
 
 _PAIRS = {
     "[THINK]": "[/THINK]",  # Magistral
+    "[REASONING]": "[/REASONING]",
     "◁think▷": "◁/think▷",  # Kimi
     "<|channel>thought": "<channel|>",  # Gemma 4
     "<unused94>thought": "<unused95>",  # MedGemma
@@ -60,6 +61,8 @@ _TAG = regex(
     rf"|(?i:<(?P<opens>{_NAME})(?:{_ATTRIBUTES})?>|</(?P<closes>{_NAME})\s?>)"
     rf"|(?P<opens_other>{'|'.join(map(re.escape, _PAIRS))})"
     rf"|(?P<closes_other>{'|'.join(map(re.escape, _PAIRS.values()))})"
+    r"|<\|(?:begin_of_|start_of_)?(?P<opens_bar>thinking|thoughts?|reasoning)\|>"
+    r"|<\|(?:/|end_of_|end_)(?P<closes_bar>think|thinking|thoughts?|reasoning)\|>"
 )
 
 _END_TOKENS = (
@@ -77,6 +80,7 @@ _END_TOKENS = (
         "[e~[",
     ),
     *("<|EOT|>", "<|im_assistant|>", "<|assistant|>", "<|fim_pad|>", "<_end>", "<extra_id_1>"),
+    *("<|im_start|>", "<start_of_turn>", "<|start_header_id|>assistant<|end_header_id|>"),
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
     *("[END FINAL RESPONSE]", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
 )
@@ -103,12 +107,14 @@ WRAPPER = regex(r"(?i)<(?P<name>(?:final_?)?(?:answer|response|output|solution)|
 BARE = (
     regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
     regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
+    regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
     regex(r"(?s)\s*Here are my reasoning steps:(?P<reasoning>.+?)\[BEGIN FINAL RESPONSE\](?P<answer>.*)"),
 )
 """Replies whose thoughts stand between words: of gpt-oss whose server has taken out the special tokens, and
-left the names of the channels; of Granite; of Apriel."""
-_BARE_STARTS = ("analysis", "Here is my thought process:", "Here are my reasoning steps:")
-BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]")
+left the names of the channels; of Granite; of Apriel; of what prints them
+for people, as Ollama does."""
+_BARE_STARTS = ("analysis", "Here is my thought process:", "Here are my reasoning steps:", "Thinking...\n")
+BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.")
 
 _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")
@@ -119,7 +125,7 @@ LONGEST = 300
 _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|{_NAME}{_ATTRIBUTES}))|<｜[^｜<>\n]{{0,30}}｜?"
     r"|(?i:<details\s[^<>\n]{0,170})"
-    r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[a-z_]{0,44}\|?)?)?"
+    r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|/?[a-z_]{0,44}\|?)?)?"
 )
 
 
@@ -157,6 +163,8 @@ def _tag(found: re.Match[str]) -> Tag:
             name = "details"
         case "other":
             name = _PAIRS.get(found[0], found[0])
+        case "bar":
+            name = f"|{found[kind]}|"
         case _:
             name = found[kind].lower()
     follows_message = found[0].startswith(("<|end|>", "<|start|>"))

@@ -106,7 +106,7 @@ SPENT = regex(
     r"|funds)|insufficient_(?:balance|credits?)|balance is insufficient|not.enough.(?:balance"
     r"|credits?|funds)"
     r"|(?:requires|need) more credits"
-    r"|(?:out of|no|any) credits|credits? (?:are|is|have been) (?:depleted|exhausted|used)"
+    r"|(?:out of|no|any) credits|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
     r"|purchase (?:more "
     r")?credits|used all available|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
     r"|usage limits?\. |regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted"
@@ -117,6 +117,7 @@ SPENT = regex(
     r"|out of (?:\w+ ){0,3}quota|quota will be|usage limit of (?:your|the) (?:free |trial)"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
+    r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
     r"|balance is not enough|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控",
     re.IGNORECASE,
 )
@@ -179,7 +180,8 @@ TEMPORARY = regex(
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
     r"|retry your request|had an error while processing|encountered an (?:error|issue)"
     r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
-    r"|upstream|bad gateway|internal (?:server )?error|connection (?:reset|refused|error|closed)"
+    r"|upstream|bad gateway|internal (?:server )?error"
+    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)"
     r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
     r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后|网络错误|内部错误|饱和",
     re.IGNORECASE,
@@ -211,6 +213,7 @@ BAD_KEY = regex(
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
     r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|authentication error"
     r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌"
+    r"|(?:密钥|令牌|api[ -]?key)[^。]{0,8}(?:无效|错误|过期|失效|不正确)"
     r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,

@@ -129,7 +129,7 @@ def _kind(found: Report) -> str:
     unsure = status in (0, 400, 422, 424, 500)
     if unsure and named == 429 and not TOO_LARGE.search(words):
         return "rate_limited"
-    if status == 413 or (unsure and (named == 413 or TOO_LONG.search(words) or _is_long_text(found))):
+    if status == 413 or (unsure and (named == 413 or _is_too_long(found))):
         return "too_long"
     if status == 429 and TOO_LARGE.search(words):
         return "too_long"
@@ -153,6 +153,31 @@ def _kind(found: Report) -> str:
             "rate_limited" if RATE.search(words) else "overloaded" if TEMPORARY.search(words) else "malformed"
         )
     return "refused"
+
+
+def _is_too_long(found: Report) -> bool:
+    return bool(TOO_LONG.search(found.words)) or _is_long_text(found) or _is_over_a_limit(found.english)
+
+
+def _is_over_a_limit(message: str) -> bool:
+    """Whether a message compares the length of the prompt with a lower number."""
+    for match in _OVER.finditer(message):
+        length, limit = (int(number.replace(",", "")) for number in match.groups())
+        if length > limit and not _OF_OUTPUT.search(match[0]):
+            return True
+    return False
+
+
+_COUNT = r"(?<![\w.])(\d[\d,]{2,11})(?![\w.]\d)"
+_OVER = regex(
+    r"\b(?:tokens?|length|sequence|context|input|prompt|request|conversation|messages?)\b"
+    rf"[^.;]{{0,60}}?{_COUNT}[^.;]{{0,40}}?(?:exceed|(?:greater|more|longer|larger|higher) than|over|above|>"
+    rf"|tokens long\b.{{0,20}}max|can (?:take|hold))[^.;]{{0,60}}?{_COUNT}",
+    re.IGNORECASE,
+)
+_OF_OUTPUT = regex(
+    r"max_?(?:new_|gen_)?tokens|max_gen|output|completion|generat|minute|quota|rate", re.IGNORECASE
+)
 
 
 def _is_long_text(found: Report) -> bool:

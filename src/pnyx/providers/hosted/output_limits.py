@@ -101,13 +101,15 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"\b(?:input|prompt|messages)\b", re.IGNORECASE)
 _LIMIT = regex(
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) tokens|generation length",
+    r"|(?:output|completion) tokens?\b|generation length",
     re.IGNORECASE,
 )
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
-    r"|upper bound|over the limit|should be in"
-    r"|larger|above|up to|between|limited to|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",
+    r"|upper bound|over the limit|(?:should|must) be in\b"
+    r"|larger|above|(?:output|completion) tokens? limit"
+    r"|(?:allowed|limit)\b[^.\d]{0,30}\d{3}"
+    r"|up to|between|limited to|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(

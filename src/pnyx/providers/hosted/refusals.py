@@ -39,16 +39,18 @@ DISPENSABLE = frozenset(("cache_control", "prompt_cache_key", "stream_options", 
 WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "user", "store", "usage"))
 
 _REFUSED = regex(
-    r"un(?:supported|known|recogni[sz]ed|expected|available)|not (?:\w+ )?(?:supported?|permitted|allowed"
-    r"|available|enabled|accept(?:ed)?|valid|compatible|recogni[sz]ed|implemented|a valid|be )"
+    r"un(?:supported|known|recogni[sz]ed|expected|available)|not (?:\w+ ){0,3}(?:supported?|permitted|allowed"
+    r"|available|enabled|accept(?:ed)?|valid|compatible|recogni[sz]ed|implemented|configurable|adjustable"
+    r"|a valid|be )|additional propert"
     r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)|(?:may|can)(?:not| not) "
     r"(?:be |use |set |change |specify )|invalid|extra (?:inputs?|fields?)|extra_forbidden|extraneous"
     r"|deprecated|no longer|cannot (?:be|use|specify)|\bmust (?:be|not|contain)|should be|may only"
     r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
     r"|input should|above maximum"
-    r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found|only .{0,30}supported"
-    r"|requires --|no endpoints found that|不支持|无效|非法|不合法|有误|仅支持",
+    r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
+    r"|only .{0,30}(?:supported|allowed|accepted|permitted)"
+    r"|requires --|no endpoints found that|不支持|不被[^。]{0,12}支持|无效|非法|不合法|有误|仅支持",
     re.IGNORECASE,
 )
 _NOT_OFFERED = regex(
@@ -63,7 +65,9 @@ _SCHEMA_REFUSED = regex(
 )
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
 _IN_PASSING = regex(
-    r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b", re.IGNORECASE
+    r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b"
+    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))",
+    re.IGNORECASE,
 )
 _OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
 """All of it, and not one of its fields."""

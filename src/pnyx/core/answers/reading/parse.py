@@ -19,9 +19,8 @@ from ..maths.notation import fractions_of_repeating
 from ..maths.text import text_of
 from ..numbers.bounds import split_bound
 from ..numbers.dates import read_date
-from ..numbers.number_words import ENGLISH
-from ..numbers.quantities import Quantity, read_quantity
-from ..numbers.spoken import read_spoken
+from ..numbers.quantities import Quantity
+from ..numbers.spoken import read_amount
 from ..numbers.times import read_time
 from ..numbers.units import NONE, Unit, read_unit
 from .hints import NO_HINTS, Hints, hints_of
@@ -312,8 +311,6 @@ def _definite(text: str, notation: _Notation) -> Answer | None:
     return None
 
 
-_MINUS = regex(rf"^(?:minus|negative)\s+(?=[$€£¥₹]?\.?\d|(?:{'|'.join(ENGLISH)})\b)", 2)
-_ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", 2)
 _PERCENT = regex(
     r"%|\bper\s?cent\b|\bpct\b|prozent|pour\s?cent|por\s?cien?to|per\s?cento|procent|процент|відсот|パーセント|퍼센트|प्रतिशत"
     r"|درصد|فیصد|بالم[ئا]|في الم[ئا]|শতাংশ|phần trăm|persen|เปอร์เซ็นต์|yüzde|百分之|ร้อยละ",
@@ -322,7 +319,7 @@ _PERCENT = regex(
 
 
 def _number(text: str, decimal: str) -> Answer | None:
-    quantity = read_quantity(_MINUS.sub("-", _ORDINAL.sub("", text)), decimal) or read_spoken(text, decimal)
+    quantity = read_amount(text, decimal)
     canonical = str(quantity)
     # A canonical text must parse to itself: "a dozen May" is a date, and a long text is compared as text.
     if quantity is None or len(canonical) > MAX_CHARS or read_date(canonical):

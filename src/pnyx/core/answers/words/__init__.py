@@ -11,7 +11,7 @@ Those of values:
   `bounds.json`: words before and after a number that make it a bound. `scales.json`: what multiplies a
   number, as its power of ten: `apart` from it, or `joined` to it. `unit_names.json`: names of units of
   measure other than English ones. `accents.json`: words that only accents tell from other words.
-  `fractions.json`: halves, the nouns of other parts and how languages put them together.
+  `fractions.json`: halves, the nouns of other parts and how languages put them together, also with units.
   `large_numbers.json`: hundreds, thousands and millions. `counts.json`: words that are a number where the
   question asks how many.
 

@@ -20,6 +20,9 @@ from ..terminal.output import Stream, streams
 
 __all__ = ["cost"]
 
+MOST_RUNS = 1000
+"""Runs in a table by run, the dearest; JSON has all."""
+
 
 def cost(by: str, days: int | None, as_json: bool) -> int:
     output, settings = streams(), open_settings()
@@ -28,7 +31,10 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
 
     async def read(stored: RunRecords) -> tuple[list[dict[str, Any]], list[CostSum], Account]:
         spent = await stored.spending(since)
-        rows = sum_runs(await stored.run_spending(since)) if by == "run" else sums_by(spent, by, since)
+        if by == "run":
+            rows = sum_runs(await stored.run_spending(since, most=None if as_json else MOST_RUNS))
+        else:
+            rows = sums_by(spent, by, since)
         return rows, spent, await stored.account(f"day:{today.isoformat()}")
 
     rows, spent, account = with_records(settings, read)
@@ -39,6 +45,9 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
         output.json({"by": by, "since": since or None, "rows": rows, "total": total, "today": day})
     elif rows:
         output.out.lines(_table(by, rows, total, output.out))
+        if by == "run" and (more := total["runs"] - len(rows)) > 0:
+            runs = "run, which costs" if more == 1 else "runs, which cost"
+            output.note(f"… and {more:,} more {runs} less; --json lists all")
         if cap is not None:
             output.note(f"today (UTC): {_of(account)} of the daily budget of {money(cap)}")
     else:

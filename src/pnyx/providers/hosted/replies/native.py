@@ -16,7 +16,17 @@ __all__ = ["NativeReader", "is_native"]
 
 _SIGNS = frozenset(
     (
-        *("generated_text", "text_output", "outputText", "generation", "answer", "output", "token"),
+        *(
+            "generated_text",
+            "generated_texts",
+            "reply",
+            "text_output",
+            "outputText",
+            "generation",
+            "answer",
+            "output",
+            "token",
+        ),
         *("results", "outputs", "generations", "completion", "completions", "predictions", "alternatives"),
     )
 )
@@ -25,6 +35,7 @@ _HOLDERS = frozenset(("token", "predictions"))
 """Those whose values may also be objects, which other forms have under the rest."""
 _TEXTS = (
     *("token", "generated_text", "text_output", "outputText", "generation", "completion", "answer"),
+    *("reply", "generated_texts"),
     *("text", "content", "results", "outputs", "generations", "completions", "predictions", "alternatives"),
     *("output", "candidates", "choices", "message", "data", "result", "tokens"),
 )
