@@ -75,7 +75,7 @@ class RunService(RunRecords):
         if telemetry is not None:
             runner.resources.observer = telemetry.announce
             telemetry.watch(runner)
-        self.reading = ReadingTurns()
+        self.reading = ReadingTurns(lambda: self.draining)
         self._attending: Counter[str] = Counter()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
 

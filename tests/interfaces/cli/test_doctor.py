@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -157,3 +159,15 @@ def test_the_doctor_fails_for_a_host_that_cannot_be_connected_to_also_without_a_
     far, panel = pnyx("doctor", "--json").json["findings"][-2:]
     assert (far["what"], far["ok"], panel["what"], panel["ok"]) == ("provider far", False, "panel", False)
     assert far["found"].startswith("cannot reach https://far.invalid/v1: SOCKS proxies are not supported")
+
+
+def test_the_doctor_warns_of_a_disk_that_is_nearly_full(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", "here.db")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=150_000_000))
+    assert pnyx("ask", "Why?", "-q").code == 0
+    done = pnyx("doctor")
+    assert done.code == 0
+    assert "here.db, whose disk has only 150 MB left" in done.out
+    assert "pnyx prune --older-than 90d" in done.out

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from pnyx.errors import Full
 from pnyx.interfaces.http import paced_send, runs, usage
 from pnyx.interfaces.http.paced_send import PacedSend
 from pnyx.interfaces.http.usage import KeyUsage
@@ -194,3 +195,28 @@ async def test_of_many_followers_one_has_an_event_in_a_turn_of_the_loop() -> Non
 
     await asyncio.gather(*(follow() for _ in range(MANY)), others())
     assert most == 1
+
+
+async def test_a_process_that_stops_does_not_wait_for_all_who_read_whole_runs() -> None:
+    stops = False
+    turns, begun = ReadingTurns(lambda: stops), asyncio.Event()
+    read = 0
+
+    async def first() -> None:
+        async with turns.whole("ann"):
+            begun.set()
+            await until(lambda: stops)
+
+    async def later() -> None:
+        nonlocal read
+        with pytest.raises(Full, match="stopping"):
+            async with turns.whole("ann"):
+                read += 1
+
+    reader = asyncio.create_task(first())
+    await begun.wait()
+    others = asyncio.gather(*(later() for _ in range(MANY)))
+    await asyncio.sleep(0)
+    stops = True
+    await asyncio.gather(reader, others)
+    assert read == 0

@@ -89,6 +89,8 @@ def _run(
         if one is None or not one.label or not number:
             break
         count += 1
+        if number in places:
+            break  # a place with two labels: there is no ranking
         places[number] = one.label
         at = place.end() + len(behind) - len(one.rest)
     order = tuple(places[n] for n in sorted(places))

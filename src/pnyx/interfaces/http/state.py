@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from contextlib import AbstractAsyncContextManager
 
 from starlette.requests import Request
 
@@ -42,8 +42,8 @@ def reader_of(request: Request) -> str:
     return state["owner"] if "owner" in state else f"shared run {state['share'].run_id}"
 
 
-def long_read(request: Request) -> asyncio.Lock:
-    """The lock of who reads a whole run."""
+def long_read(request: Request) -> AbstractAsyncContextManager[None]:
+    """Held by who reads a whole run. Raises `Full`."""
     return service_of(request).reading.whole(reader_of(request))
 
 

@@ -33,11 +33,16 @@ class Code:
     def same(self, other: Code) -> bool:
         if self.kind == other.kind:
             return self.key == other.key
-        return "value" not in (self.kind, other.kind) and self.text == other.text
+        if "value" in (self.kind, other.kind) or _CONSTANT.fullmatch(self.text):
+            return False  # `True` is no 'True'
+        return self.text == other.text
 
     def same_text(self, written: str) -> bool:
         """Whether text that is no literal is the content of this one, character by character."""
         return self.kind != "value" and self.text == written
+
+
+_CONSTANT = regex(r"[Tt]rue|[Ff]alse|None|null|nil|undefined")
 
 
 def read_literal(text: str) -> Code | None:

@@ -28,6 +28,8 @@ def in_digits(text: str, hints: Hints) -> str:
     if len(text) > MAX_CHARS:
         return text
     folded = text.strip(" .!").casefold()
+    if folded.startswith("\\text{") and folded.count("{") == 1:
+        folded = folded.removeprefix("\\text{").removesuffix("}")
     if hints.true_or_false and folded in ("t", "f"):
         return "true" if folded == "t" else "false"
     if not hints.counted:

@@ -74,7 +74,7 @@ def answer_to(
     if value and is_credible(value) and repeats(last.replace(value, "", 1), question):
         return value
     if english and _POLAR.search(question):
-        if truth := read_truth(sentences[0]):
+        if truth := read_truth(_LEAD.sub("", sentences[0], count=1)):
             return truth
         if found := _NOT_SO.fullmatch(sentences[0]):
             return "No" if found["no"] else "Yes"

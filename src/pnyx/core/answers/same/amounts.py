@@ -83,11 +83,13 @@ def _alters(words: Sequence[str], language: str) -> bool:
 
 
 _DIGITS = regex(r"\d+")
+_LETTERS = regex(r"[^\W\d_]+")
 
 
 def _is_plural(word: str, question: str) -> bool:
     """Whether the question has a short word without the -s that `word` has, or with one: `pays`."""
-    return len(word) > 2 and is_known(word[:-1] if word.endswith("s") else f"{word}s", question)
+    other = word[:-1] if word.endswith("s") else f"{word}s"
+    return len(word) > 2 and other in _LETTERS.findall(question.casefold())
 
 
 @functools.lru_cache(maxsize=1024)

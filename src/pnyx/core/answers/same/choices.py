@@ -10,9 +10,18 @@ from ..reading.hints import NO_HINTS, Hints
 from ..reading.options import folded_option
 from ..reading.parse import Answer, read
 
-__all__ = ["is_mislabelled", "names_options", "option_of"]
+__all__ = ["is_mislabelled", "label_matches", "names_options", "option_of"]
 
 Same = Callable[[Answer, Answer, Hints], bool]
+
+
+def label_matches(one: Answer, two: Answer) -> bool:
+    """Whether `one` is an option with its text, and `two` its letter."""
+    return two.kind == "option" and one.label == two.text and not _FURTHER.search(one.written)
+
+
+_FURTHER = regex(r"[,;&] ?(?:and )?[(\[]?[A-Z][)\].:]\s")
+"""The letter of one more option: `A. Whale, C. Bat` is not A."""
 
 
 def names_options(one: Answer, two: Answer, hints: Hints, same: Same) -> bool:
@@ -36,6 +45,8 @@ def is_mislabelled(text: str, hints: Hints) -> bool:
 
 def option_of(text: str, hints: Hints, same: Same) -> str:
     """The letter of the option that `text` names; empty if it names none, or several."""
+    if _FURTHER.search(text):
+        return ""
     answer = read(text)
     if (behind := _LETTER_BEHIND.fullmatch(text)) and same(
         read(behind[1]), read(dict(hints.options).get(behind[2], "")), NO_HINTS

@@ -28,7 +28,7 @@ from ..reading.parse import Answer, mathematical, normalise, read
 from ..words import months
 from .amounts import stated_amount
 from .bare import without_hedge, without_label
-from .choices import is_mislabelled, names_options, option_of
+from .choices import is_mislabelled, label_matches, names_options, option_of
 from .letter_case import are_symbols, differ_in_case, names_files
 from .lists import same_items
 from .phrases import has_message, literal_in
@@ -220,7 +220,7 @@ def _same_kind(one: Answer, two: Answer, hints: Hints) -> bool:
         return True
     if (hints.printed or names_files(one, two)) and differ_in_case(one, two):
         return False
-    if _bare(one) == _bare(two) or _label_matches(one, two) or _label_matches(two, one):
+    if _bare(one) == _bare(two) or label_matches(one, two) or label_matches(two, one):
         return True
     if (place := _place(one)) and (other := _place(two)):
         # `19th` is `the 19th century`, and not `the 19th floor`.
@@ -391,7 +391,3 @@ def _same_equation(one: Answer, two: Answer) -> bool:
     if mine is None or theirs is None:
         return False
     return same_value(Bindings(((one.name, mine),)), Bindings(((two.name, theirs),)))
-
-
-def _label_matches(one: Answer, two: Answer) -> bool:
-    return two.kind == "option" and one.label == two.text

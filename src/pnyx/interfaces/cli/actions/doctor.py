@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from .... import protocols
@@ -32,6 +34,8 @@ __all__ = ["Finding", "check_host", "examine", "finding_lines"]
 
 REACH_S = 5.0
 """How long a host may take to list its models, in seconds."""
+LEAST_FREE_MB = 200
+"""Space below which the disk of the database is nearly full: some 8,000 debates of 25 kB."""
 INDENT = "     "
 UNREACHABLE = "check the address, the network and the proxy settings in the environment"
 
@@ -128,7 +132,15 @@ async def _database(settings: Settings) -> Finding:
     if damage:
         fix = "restore a backup with pnyx restore, or recover what can be read with sqlite3's .recover"
         return Finding("database", False, f"{name} is damaged: {damage}", fix)
+    if (free := _free_mb(name)) is not None and free < LEAST_FREE_MB:
+        fix = "free some space, or delete old runs with: pnyx prune --older-than 90d"
+        return Finding("database", None, f"{name}, whose disk has only {free:,} MB left", fix)
     return Finding("database", True, name)
+
+
+def _free_mb(name: str) -> int | None:
+    """The space on the disk of an SQLite database; None for a server, whose disk is elsewhere."""
+    return None if "://" in name else shutil.disk_usage(Path(name).parent).free // 1_000_000
 
 
 def _protocols(chosen: str) -> Iterator[Finding]:
