@@ -72,7 +72,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         '[panels.x]\nprotocol = "sample"\noptions = { samples = 16 }',
         "[panels.x]\noptions = { rounds = 3 }",
         '[panels.x]\npreset = "quick"\neffort = "none"',
-        '[run]\nprotocol = "deliberate"',
+        '[run]\nprotocol = "council"',
         '[panels.x]\nprotocol = "moa"',
         "[sample]\nadaptive = true",
         '[voting]\naggregation = "majority"',
@@ -112,8 +112,6 @@ def test_what_the_user_has_set_up_needs_no_trust(project: Path, text: str) -> No
         ("[sample]\nsamples = 100", "sample.samples"),
         ('[panels.x]\nprotocol = "sample"\noptions = { samples = 17 }', "panels.x.options.samples"),
         ("[panels.x]\noptions = { rounds = 20 }", "panels.x.options.rounds"),
-        ('[run]\nprotocol = "council"', "run.protocol"),
-        ('[panels.x]\nprotocol = "council"', "panels.x.protocol"),
         ("[sample]\nadaptive = false", "sample.adaptive"),
         ("[voting]\nswap = true", "voting.swap"),
         ('[aggregate]\naggregators = "each"', "aggregate.aggregators"),
@@ -131,14 +129,12 @@ def test_other_models_files_and_larger_limits_need_trust(project: Path, text: st
 HOSTILE: dict[str, Any] = {
     "panel.seats": ["openai:dearest"],
     "panels.*.seats": ["openai:dearest"],
-    "panels.*.protocol": "council",
     "panels.*.preset": "deep",
     "panels.*.options": {"rounds": 20},
     "panels.*.judge": "openai:dearest",
     "panels.*.roles": "redteam",
     "panels.*.effort": "high",
     "panels.*.budget": 100.0,
-    "run.protocol": "council",
     "run.deadline_s": 86_400.0,
     "run.call_deadline_s": 3_600.0,
     "run.retries": 20,
@@ -150,6 +146,8 @@ HOSTILE: dict[str, Any] = {
 }
 """Setting -> a value that costs more, reads, runs or sends something, or takes longer than is usual."""
 HARMLESS = {
+    "run.protocol": "its options and limits are the user's own",
+    "panels.*.protocol": "its options and limits are the user's own",
     "run.hedge": "at most 5 % more calls",
     "run.seed": "costs nothing",
     "run.temperature": "costs nothing",

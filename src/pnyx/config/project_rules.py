@@ -20,8 +20,6 @@ RESTRICTED = frozenset(SECTIONS) - {"panel", "panels", "run"}
 """Sections of which every key needs trust: all except the harmless ones."""
 SEATS = 10
 """Seats that a panel of a project may have, if no panel of the user has more."""
-ROUNDS = 20
-"""A project may choose protocols with so many rounds by default; a council has 50, and hundreds of calls."""
 UNLIMITED = frozenset({"seed", "temperature"})
 """Numbers of `[run]` that are no limits."""
 
@@ -48,15 +46,13 @@ def needs_trust(project: Layer, own: Layer, usual: Usual) -> Layer:
 
     Those are all keys of `RESTRICTED` sections, instructions and budgets of panels, models that the user has
     not named and model files, more seats than in a panel of the user, limits above the user's own, efforts
-    above them, presets but `quick`, protocols of very many rounds, and options of protocols that are neither
-    numbers nor as usual.
+    above them, presets but `quick`, and options of protocols that are neither numbers nor as usual.
     own: what the user has set elsewhere. usual: for limits that the user has not set.
     """
     mine = dict(_panels(own))
     models = {ref for refs in mine.values() for ref, _ in refs} | _named_models(own)
     seats = max(SEATS, *(sum(count for _, count in refs) for refs in mine.values()), 0)
     theirs = dict(_panels(project))
-    chosen = {value.value for key, value in own.items() if _is_protocol(key)}
 
     def protocol_of(panel: str) -> Any:
         places = (("panels", panel, "protocol"), ("run", "protocol"))
@@ -72,8 +68,6 @@ def needs_trust(project: Layer, own: Layer, usual: Usual) -> Layer:
     def needs(key: Key, value: Any) -> bool:
         if _is_choice(key):
             return _is_dearer(key, value, own)
-        if _is_protocol(key):
-            return value not in chosen and _is_long(value, usual)
         if _is_limit(key):
             default = _default(key, protocol_of, usual)
             return _is_above(value, own.get(key), default) or (
@@ -118,16 +112,6 @@ def _is_limit(key: Key) -> bool:
     if section == "panels":
         return rest[1:2] == ["options"]
     return section not in SECTIONS
-
-
-def _is_protocol(key: Key) -> bool:
-    return key == ("run", "protocol") or _is_of_panel(key, "protocol")
-
-
-def _is_long(protocol: Any, usual: Usual) -> bool:
-    """Whether a protocol has very many rounds, by default."""
-    rounds = _number(usual(protocol, "rounds")) if isinstance(protocol, str) else None
-    return rounds is not None and ROUNDS < rounds < inf  # inf: it has no such option
 
 
 def _is_choice(key: Key) -> bool:
