@@ -22,6 +22,10 @@ BEST = 20
 """On SQLite, best rows that are looked up in `runs`, for each run that is wanted."""
 
 
+RANKED = 2000
+"""On PostgreSQL, runs that are ranked: the newest that match. Each takes it about 20 µs."""
+
+
 class Hit(NamedTuple):
     """A run that was found, with the passage that matches best."""
 
@@ -81,7 +85,14 @@ def _in_postgresql(
 ) -> list[Hit]:
     quoted = [f"'{word}'" for word in words]
     query = (" & " if every else " | ").join(quoted)
-    filled = {**values, "query": query, "terms": quoted, "marks": _MARKS}
+    filled = {
+        **values,
+        "query": query,
+        "queries": [query] if every else quoted,
+        "terms": quoted,
+        "most": max(RANKED, values["limit"]),
+        "marks": _MARKS,
+    }
     rows = {id: marks for id, *marks in connection.execute(text(_POSTGRESQL), filled)}
     return [_hit(*one, *rows[one[0]]) for one in originals(connection, list(rows))]
 
@@ -126,15 +137,26 @@ _AMONG_ALL = f"""
 _POSTGRESQL = f"""
     SELECT id, ts_headline('pnyx', question, query, :marks), ts_headline('pnyx', answer, query, :marks)
     FROM (
-        SELECT runs.id, runs.created_at, recall.question, recall.answer, query,
+        SELECT newest.id, newest.created_at, recall.question, recall.answer, query,
                ts_rank_cd(words, query, 1) AS score,
                (SELECT count(*) FROM unnest(CAST(:terms AS text[])) AS term
                 WHERE words @@ to_tsquery('pnyx', term)) AS present
-        FROM recall JOIN runs ON runs.id = recall.run, to_tsquery('pnyx', :query) AS query
-        WHERE words @@ query AND {_OWNER}
-        ORDER BY present DESC, score DESC, runs.created_at DESC LIMIT :limit
+        FROM (
+            SELECT DISTINCT found.id, found.created_at
+            FROM unnest(CAST(:queries AS text[])) AS one CROSS JOIN LATERAL (
+                SELECT runs.id, runs.created_at
+                FROM (SELECT run FROM recall WHERE words @@ to_tsquery('pnyx', one) OFFSET 0) AS matching
+                JOIN runs ON runs.id = matching.run WHERE {_OWNER}
+                ORDER BY runs.created_at DESC LIMIT :most
+            ) AS found
+        ) AS newest JOIN recall ON recall.run = newest.id, to_tsquery('pnyx', :query) AS query
+        ORDER BY present DESC, score DESC, newest.created_at DESC LIMIT :limit
     ) AS best
     ORDER BY present DESC, score DESC, created_at DESC
     """
-"""ts_rank_cd does not consider how rare a word is, so the number of different words counts first."""
+"""Ranks the newest runs that match: of each word, if any may do, so that a frequent one hides no rare one.
+
+OFFSET 0: rows are looked up by their words, where the planner would go through all runs by age.
+ts_rank_cd does not consider how rare a word is, so the number of different words counts first.
+"""
 _MARKS = 'HighlightAll=true, StartSel="<", StopSel=">"'
