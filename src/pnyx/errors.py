@@ -192,6 +192,11 @@ class OutOfBudget(Halted):
     http_status = 402
     stop_reason = "budget"
 
+    def explained(self, because: str) -> OutOfBudget:
+        """Set why, and return the error itself."""
+        self.because = because
+        return self
+
 
 class DeadlinePassed(Halted):
     http_status = 504

@@ -122,7 +122,7 @@ def test_a_refused_request_shows_the_reason_and_keeps_the_question(tab: Tab) -> 
 def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_one(tab: Tab, server: Serve) -> None:
     page = tab.page
     page.get_by_text("Limits and options").click()
-    page.get_by_label("Budget").fill("0.0045")
+    page.get_by_label("Budget").fill("0.003")
     run = tab.ask()
     expect(page.get_by_role("heading", name="Paused: the budget is spent")).to_be_visible()
     before = len(server.events(run))

@@ -207,8 +207,7 @@ class RunHandle:
         except (SeatAbsent, NoQuorum, NoSources, NotInForm) as exc:
             lacking = self.context.unaffordable
             if lacking is not None and self.context.journal.unaffordable:
-                lacking.because = str(exc)  # with more budget they may answer
-                return await self._pause(lacking)
+                return await self._pause(lacking.explained(str(exc)))  # with more budget they may answer
             return await self._finish(self._undecided_result("failed", exc.stop_reason, str(exc)))
         except asyncio.CancelledError:
             if self._cancelled:

@@ -109,7 +109,7 @@ class ModelCall:
             except OutOfBudget as exc:
                 if (cut := self.limits.unaffordable(self._request_text())) is None:
                     raise
-                exc.because, context.unaffordable = cut.message, exc
+                context.unaffordable = exc.explained(cut.message)
                 if "." not in self.key:  # no other branch may do: the answer of this seat is needed
                     raise
                 return self.failures.unanswered(cut)
