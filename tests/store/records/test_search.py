@@ -272,3 +272,14 @@ async def test_among_many_runs_the_best_ones_are_found_as_in_all(
                 assert set(some[:1]) <= set(await found(database, "common", 60))
     assert await found(database, "common", owner="rare") == await found(database, "common", 60, owner="rare")
     await database.close()
+
+
+async def test_a_frequent_word_hides_no_rare_one(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "RANKED", 2)
+    monkeypatch.setattr(search_module, "BEST", 2)
+    await add_run(database, "old", "Costs of a zeppelin?", at="2025-01-01T00:00:00.000Z")
+    for n in range(6):
+        await add_run(database, f"new{n}", "Costs of a server?", at=f"2026-01-0{n + 1}T00:00:00.000Z")
+    assert await found(database, "costs zeppelin nowhere", limit=1) == ["some: old"]
+    assert await found(database, "costs server", limit=1) == ["new5"]
+    assert len(await found(database, "costs", limit=5)) == 5
