@@ -236,13 +236,16 @@ class Cancelled(PnyxError):
 
 
 class StoreError(PnyxError):
-    """The database cannot be used. disk_full: whether its disk has no room left."""
+    """The database cannot be used. disk_full: whether its disk has no room left.
+
+    public: the message for clients of a server, where the other one names the place of the database.
+    """
 
     http_status = 503
 
-    def __init__(self, message: str, *, disk_full: bool = False) -> None:
+    def __init__(self, message: str, *, disk_full: bool = False, public: str = "") -> None:
         super().__init__(message)
-        self.disk_full = disk_full
+        self.disk_full, self.public = disk_full, public
 
 
 class Unreadable(PnyxError):

@@ -51,7 +51,11 @@ class StoreErrors:
         )
         if "disk i/o" in reason.lower() and lacks_space(Path(self.name)):
             hint = FREE_SPACE
-        raise error(f"database {self.name}: {reason}{hint}", disk_full=hint == FREE_SPACE) from exc
+        full = hint == FREE_SPACE
+        public = (
+            "the disk of the database is full" if full else "the database fails; the server's log has why"
+        )
+        raise error(f"database {self.name}: {reason}{hint}", disk_full=full, public=public) from exc
 
 
 def hint_for(reason: str) -> str:

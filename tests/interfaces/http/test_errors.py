@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from sqlalchemy import text
@@ -18,6 +19,7 @@ from pnyx.core.events import RunFinished
 from pnyx.errors import StoreError
 from pnyx.run import journal
 from pnyx.run.result import Result
+from pnyx.store.store_errors import StoreErrors
 from tests.interfaces.conftest import KEY
 from tests.interfaces.http.test_runs import VOTE, wait_until
 from tests.interfaces.shell import pnyx
@@ -311,3 +313,20 @@ async def test_every_response_has_the_headers_that_guard_a_browser(server: Serve
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["cache-control"] == "no-store"
     assert "default-src 'none'" in response.headers["content-security-policy"]
+
+
+async def test_where_the_database_is_stays_in_the_log(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*_: Any, **more: Any) -> Any:
+        with StoreErrors("postgresql://pnyx@10.1.2.3/runs"):
+            raise OSError("connect call failed ('10.1.2.3', 5432)")
+
+    async with server.client() as client:
+        for name in ("read", "write"):
+            monkeypatch.setattr(server.runner.database, name, AsyncMock(side_effect=away))
+        answers = [await client.get("/v1/runs"), await client.get("/v1/costs")]
+    for answer in answers:
+        assert answer.status_code == 503
+        assert answer.json()["error"]["message"] == "the database fails; the server's log has why"
+    assert "10.1.2.3" in caplog.text
