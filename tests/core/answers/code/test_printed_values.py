@@ -64,6 +64,7 @@ def test_only_equal_values_are_the_same_answer(one: Any, two: Any) -> None:
         ("[<class 'int'>]", "[<class 'str'>]", False),
         ("[(1+2j)]", "[(1-2j)]", False),
         ("1j", "1", False),
+        ("{3}", "3", False),
         ("(-inf, inf)", "(-∞, ∞)", True),
         ("[red, blue]", "red, blue", True),
     ],

@@ -253,13 +253,13 @@ TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_si
 
 
 def squeezed(text: str) -> str:
-    """Letters, digits and signs of `text`, as they read without markup."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
+    """Letters, digits and signs of `text`, as they read without markup, invisible marks and accents."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(
         c
         for c in plain
         if not c.isspace()
-        and unicodedata.category(c) not in ("Pi", "Pf", "Ps", "Pe")
+        and unicodedata.category(c) not in ("Pi", "Pf", "Ps", "Pe", "Cf", "Mn")
         and c not in "`*_\"'\\$-\u2010\u2013\u2014"
     )
 

@@ -186,7 +186,7 @@ _MADE_BY = regex(r"[a-z]+(?:ed|en|wn|nt|ught|d|de) by (?=[^\W\d_a-z])")
 
 def _unspaced(text: str, question: str) -> str | None:
     endings = table("copulas")["endings"]
-    if text[-1] >= "\u3040" and not any(mark in text for mark in " はが、"):
+    if text[-1:] >= "\u3040" and not any(mark in text for mark in " はが、"):
         for ending in endings:
             if text.endswith(ending) and len(text) > len(ending):
                 return _new(text.removesuffix(ending), question)

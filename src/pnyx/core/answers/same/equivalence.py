@@ -276,7 +276,9 @@ def _same_code(one: Answer, two: Answer, hints: Hints) -> bool:
         return literal.code.key == f"n{_in_base(other, hints)}"
     if literal.code.kind == "value":
         if other.quantity or other.maths is not None:
-            return literal.maths is not None and _same_maths(literal, other, hints)
+            # {3} is a set of solutions, but no number that a program gives.
+            asks_program = not hints.truth and hints is not NO_HINTS
+            return not asks_program and literal.maths is not None and _same_maths(literal, other, hints)
         return literal.code.text == "none" and literal.text == other.text
     # The number 1 is not the string "1", but where no program is asked about, quotation marks say nothing.
     if literal.code.kind == "string" and hints.truth and other.quantity and not other.code:
