@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pnyx.core.answers.code.literals import is_credibly_code
 from pnyx.core.answers.replies.extract import final_answer, normalise, same
 from pnyx.core.answers.same.equivalence import read
 from tests.support.properties import examples
@@ -76,16 +77,22 @@ def test_normalising_twice_changes_nothing(value: str) -> None:
     assert normalise(once) == once
 
 
+def has_code_word(value: str) -> bool:
+    """Whether case counts in one of several words, `chmod Run.sh`. Canonical texts have no case there."""
+    words = value.split()
+    return len(words) > 1 and any(is_credibly_code(word) for word in words)
+
+
 @given(VALUES)
 def test_an_answer_is_the_same_as_itself_and_as_its_canonical_text(value: str) -> None:
     assert same(value, value)
-    assert same(value, normalise(value))
+    assert has_code_word(value) or same(value, normalise(value))
 
 
 @given(VALUES, VALUES)
 def test_sameness_is_symmetric_and_follows_from_equal_canonical_texts(a: str, b: str) -> None:
     assert same(a, b) == same(b, a)
-    assert same(a, b) or normalise(a) != normalise(b)
+    assert same(a, b) or normalise(a) != normalise(b) or has_code_word(a)
 
 
 @given(VALUES, st.lists(PIECES, max_size=12).map("".join))

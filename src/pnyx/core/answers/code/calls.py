@@ -96,7 +96,7 @@ def short_calls(text: str) -> str | None:
     whole = JOINT.join(f"{CALL}{name} {arguments}" for name, arguments in entries)
     if len(whole) <= LONGEST:
         return whole
-    return JOINT.join(f"{CALL}{name} (sha256 {_digest(arguments)})" for name, arguments in entries)
+    return JOINT.join(sorted(f"{CALL}{name} (sha256 {_digest(arguments)})" for name, arguments in entries))
 
 
 def _name(call: ToolCall) -> str:

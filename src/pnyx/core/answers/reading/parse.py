@@ -141,7 +141,8 @@ def _read(value: str, notation: _Notation) -> Answer:
     if code and code.kind == "string":
         return Answer("text", value.strip(), code=code, written=body, exact=value)
     if code and (code.kind == "token" or code.quoted):
-        return Answer("text", body, code=code, written=body, exact=value)
+        text = value.strip() if "\n" in code.text else body
+        return Answer("text", text, code=code, written=body, exact=value)
     if code:
         maths = None if _QUOTED.search(code.text) or not _BRACKET.match(code.text) else read_maths(code.text)
         shown = _shown(maths, NONE) if maths is not None else ""

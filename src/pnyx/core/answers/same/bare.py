@@ -21,7 +21,7 @@ def without_label(value: str) -> str:
         return whole_object_answer(value) or value
     if not value[:1].isalpha():
         return value
-    if (label := find_label(value)) and label.rest.strip():
+    if (label := find_label(value)) and label.rest.strip(" .,:;*_"):
         return without_ending(label.rest.strip(), label.languages)
     if label := next(labels_in(value), None):
         rest = without_ending(label.rest.strip(), label.languages)
