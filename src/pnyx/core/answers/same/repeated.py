@@ -21,32 +21,25 @@ _ASKS = regex(
     r"|któr\w{1,3}|как(?:ой|ая|ое|ом|им)|який|яка|яке|якому|vilken|vilket|hangi)\b(?P<rest>[^.?!\n]{0,80})",
     2,
 )
-_ERROR = regex(r"(?P<name>[A-Z][A-Za-z]*(?:Error|Exception|Warning|Interrupt|Exit))(?::\s.+)?")
-_ASKS_FOR_ERROR = regex(
-    r"\b(?:exceptions?|errors?|errore|erreur|excepción|exceção|eccezione|ausnahme|fehler)\b", 2
-)
 _DATE_WITH_YEAR = regex(r"(?P<year>\d{4})-\d\d(?:-\d\d)?")
 MAX_CHARS = 60
+"""Characters of an answer that repeats something."""
 
 
 def without_repeated(text: str, other: str, question: str) -> str:
     """`text` as `other` has it, without what the question already says; else `text` as it is.
 
-    A number without the noun that the question asks for, the year of a date, the name of an exception
-    without its message. Whatever else `text` says remains.
+    A number without the noun that the question asks for, or the year of a date. Whatever else `text` says
+    remains.
     """
-    if len(text) > 4 * MAX_CHARS or len(other) > MAX_CHARS:
+    if not other[:1].isdigit() or max(len(text), len(other)) > MAX_CHARS:
         return text
-    if other[:1].isdigit() and len(text) <= MAX_CHARS:
-        if other.isdigit() and (year := _year(text)) and _asks_for_year(question):
-            return year
-        named = _NAMED.fullmatch(text.strip(" .!*"))
-        # `minus 5` is a number of its own.
-        if named and read(text).quantity is None and _asks_for(named["noun"].casefold(), question):
-            return named["value"]
-    mine, theirs = _ERROR.fullmatch(text), _ERROR.fullmatch(other)
-    if mine and theirs and theirs["name"] == other and _ASKS_FOR_ERROR.search(question):
-        return mine["name"]
+    if other.isdigit() and (year := _year(text)) and _asks_for_year(question):
+        return year
+    named = _NAMED.fullmatch(text.strip(" .!*"))
+    # `minus 5` is a number of its own.
+    if named and read(text).quantity is None and _asks_for(named["noun"].casefold(), question):
+        return named["value"]
     return text
 
 
