@@ -32,7 +32,7 @@ class Route:
 
 FALLBACK = Route("consensus")
 VOTE = Route("voting", {"aggregation": "weighted"})
-"""Where all models are small: a debate of theirs loses right answers of their own vote, this count none."""
+"""Where all models are small: their debates lose right answers that their votes have, and this loses none."""
 
 
 @dataclass(frozen=True, slots=True)
