@@ -24,14 +24,7 @@ from .output_limits import (
     plain_numbers,
     read_room,
 )
-from .refusals import (
-    RENAMED,
-    refused_names,
-    refuses_no_stream,
-    refuses_stream,
-    refuses_system,
-    without_model,
-)
+from .refusals import RENAMED, refused_names, refuses_no_stream, refuses_stream, refuses_system, without_model
 from .responses_requests import wants_responses
 
 __all__ = ["Adjustments", "Change", "Learned"]
