@@ -181,7 +181,6 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
 
         async with Runner.open(chosen) as runner:
             provider = runner.providers.get("lab")
-            spec = resolve(RunRequest(question=QUESTION), chosen)
             call = Call("alpha", (Message("user", prompt),), max_tokens=1000)
 
             async def ours() -> int:
@@ -192,6 +191,8 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
             async def unrecorded() -> int:
                 handler = Unrecorded(provider)
                 while handler.calls < wanted:
+                    # Its own fences, so that its replies differ from those whose reading is remembered.
+                    spec = resolve(RunRequest(question=QUESTION), chosen)
                     await drive(spec.protocol_def, spec.brief, spec.panel, handler, spec.resolve)
                 return handler.calls
 
