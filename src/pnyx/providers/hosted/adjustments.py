@@ -16,14 +16,7 @@ from . import bodies
 from .failures import HostError
 from .levels import other_level, set_adaptive, set_levels, wants_adaptive
 from .output_limits import MARGIN_TOKENS, USEFUL_TOKENS, is_about_limit, lower_limit, plain_numbers, read_room
-from .refusals import (
-    RENAMED,
-    refused_names,
-    refuses_no_stream,
-    refuses_stream,
-    refuses_system,
-    without_model,
-)
+from .refusals import RENAMED, refused_names, refuses_no_stream, refuses_stream, refuses_system, without_model
 from .responses_requests import wants_responses
 
 __all__ = ["Adjustments", "Change", "Learned"]
