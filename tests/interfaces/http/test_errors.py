@@ -13,6 +13,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 from mcp import MCPError
+from mcp_types import TextContent
 from sqlalchemy import text
 
 from pnyx.core.decision import STATUSES
@@ -329,9 +330,11 @@ async def test_where_the_database_is_stays_in_the_log(
             monkeypatch.setattr(server.runner.database, name, AsyncMock(side_effect=away))
         answers = [await client.get("/v1/runs"), await client.get("/v1/costs")]
         called = await assistant.call_tool("runs", {})
-        with pytest.raises(MCPError, match="^the database fails; the server's log has why$"):
+        with pytest.raises(MCPError, match="the database fails; the server's log has why"):
             await assistant.list_resources()
-    assert called.content[0].text == "the database fails; the server's log has why"
+    block = called.content[0]
+    assert isinstance(block, TextContent)
+    assert block.text == "the database fails; the server's log has why"
     for answer in answers:
         assert answer.status_code == 503
         assert answer.json()["error"]["message"] == "the database fails; the server's log has why"
