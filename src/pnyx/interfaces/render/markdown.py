@@ -59,7 +59,7 @@ def _document(record: Record, markdown: Markdown, reasoning: bool) -> Iterator[s
             yield from markdown.reasoning(entry, "####")
 
 
-def as_summary(record: Record, redact: Redact = str) -> str:
+def as_summary(record: Record, redact: Redact) -> str:
     """A summary of the run: answer, decision, cost and dissent."""
     markdown = Markdown(redact)
     return "\n".join([f"# Run {record.row.id}", "", *_decision(record, markdown)]).rstrip() + "\n"
