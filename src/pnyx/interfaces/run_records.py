@@ -16,7 +16,6 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.owners import LEARNER, OWNER
-from ..run.calls.limits import now
 from ..run.leases.lease import is_active
 from ..run.spec import Spec
 from ..run.spending.expectation import kind_of
@@ -32,6 +31,7 @@ from ..store.records.entries import PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
+from ..times import now
 from .keys import hash_key
 from .overviews import Overviews
 from .shares import DEFAULT_S, expiry, new_token

@@ -21,7 +21,7 @@ from ..store.money import ledger
 from ..store.money.cost_sums import sum_up
 from ..store.records import leases
 from ..store.records import runs as store
-from .calls.limits import now
+from ..times import now
 from .journal import Inherited
 from .leases.runs_at_once import check_runs_at_once
 from .options.key_limits import with_key_caps

@@ -26,7 +26,7 @@ from ..store.money import ledger
 from ..store.records import leases
 from ..store.records import runs as store
 from ..store.records.runs import WORKER
-from .calls.limits import now
+from ..times import now
 from .handle import RunHandle
 from .journal import Inherited
 from .learned import LearnedHistory

@@ -17,9 +17,9 @@ from pnyx.interfaces import keys
 from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.key_log import FREE, MOST_CLIENTS, MOST_DELAY_S, WINDOW_S, WrongKeys
 from pnyx.interfaces.key_admin import changed_limits, parse_time
-from pnyx.run.calls.limits import now
 from pnyx.store import keys as store
 from pnyx.store.keys import KeyUse
+from pnyx.times import now
 from tests.interfaces.shell import Done, pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, open_server
@@ -139,7 +139,7 @@ async def test_a_key_expires(server: ServerHandle) -> None:
         (["--new-key", "ada", "--limit", "runs_at_once"], "runs_at_once=VALUE"),
         (
             ["--new-key", "ada", "--expires", "soon"],
-            "a date such as 2027-01-31 (UTC), now or never; not 'soon'",
+            "such as 7d; or give a date such as 2027-01-31 (UTC), now or never",
         ),
         (["--new-key", "ada", "--expires", "2020-01-01"], "'2020-01-01' is over"),
         (["--new-key", "ada", "--expires", "now"], "would never be valid"),

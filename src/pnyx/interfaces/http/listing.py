@@ -19,13 +19,7 @@ from ..views.catalogue import describe_models, describe_protocol, models_by_name
 from ..views.costs import sum_costs, sum_runs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
-from .schemas import (
-    Calibration,
-    Costs,
-    Defaults,
-    ModelRow,
-    Planned,
-)
+from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
 from .state import owner_of, service_of
 
 __all__ = ["ROUTER"]

@@ -7,8 +7,8 @@ from typing import Literal
 
 from ....config.schema import Settings
 from ....errors import UsageError
-from ....run.calls.limits import now
 from ....store.keys import KeyUse
+from ....times import now
 from ...key_admin import changed_limits, described, parse_time, time_after
 from ...keys import check_name, hash_key, new_key
 from ...run_records import RunRecords
