@@ -40,8 +40,8 @@ class KeyLimits(Table):
     another names. models: of the seats and the judge, such as "openai:*". A listed alias or panel may be used
     as it is saved, whatever the other lists say. runs_at_once: limit of its running runs. priority: its share
     of the workers, which start that many of its runs for each one of a key of priority 1 while both wait.
-    requests_per_minute: limit of its requests to one server. day_usd: what its runs may cost in a day (UTC).
-    storage_mb: what they may take of the database, in MB.
+    requests_per_minute: limit of its requests, with PostgreSQL to all servers together. day_usd: what its
+    runs may cost in a day (UTC). storage_mb: what they may take of the database, in MB.
     sessions: most of its sessions of MCP; None: as in `[mcp]`.
     """
 
