@@ -51,16 +51,20 @@ ERROR_BYTES = 64_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """max_bytes: decoded, over which a body is refused. silence_s: the longest wait between two bytes."""
+    """max_bytes: decoded, over which a body is refused. silence_s: the longest wait between two bytes.
+
+    frame_bytes: more of them, in a body that is a stream of events.
+    """
 
     max_bytes: int = MAX_BYTES
     silence_s: float = READ_S
+    frame_bytes: int = 0
 
     @classmethod
-    def of(cls, max_tokens: int, timeout_s: float | None, searches: int, stream: bool) -> Limits:
+    def of(cls, max_tokens: int, timeout_s: float | None, searches: int) -> Limits:
         """The limits of a call for `max_tokens` with `searches` of the host."""
         answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MAX_BYTES)
-        return cls(answer + FRAME_BYTES * max_tokens * stream, READ_S if timeout_s is None else timeout_s)
+        return cls(answer, READ_S if timeout_s is None else timeout_s, FRAME_BYTES * max_tokens)
 
 
 @dataclass(slots=True)
@@ -213,9 +217,11 @@ class Response:
                         await asyncio.sleep(0)
                     for document in documents.feed(part):
                         yield document
+                    # Whether it was asked for or not.
+                    self.streamed = documents.is_stream
         except ProviderError as exc:
             broken = exc
-        self.streamed, self.start = documents.is_stream, documents.start
+        self.start = documents.start
         try:
             for document in documents.end():
                 yield document
@@ -242,7 +248,7 @@ class Response:
 
     def _counted(self, part: bytes) -> bytes:
         self.size += len(part)
-        if self.size > (most := self._limits.max_bytes):
+        if self.size > (most := self._limits.max_bytes + self._limits.frame_bytes * self.streamed):
             raise ProviderError("malformed", f"the answer is over {most} bytes", billed=True)
         return part
 

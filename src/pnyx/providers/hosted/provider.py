@@ -107,7 +107,7 @@ class HostedProvider:
                 thoughts = HeldThoughts(show, reply.has_reasoning)
                 show = thoughts.add
             try:
-                async with aclosing(self._texts(call, sent, reply, on_text is not None)) as texts:
+                async with aclosing(self._texts(call, sent, reply)) as texts:
                     async for text in texts:
                         if show is not None:
                             show(text)
@@ -159,12 +159,9 @@ class HostedProvider:
                 self._builder = await asyncio.to_thread(self._load)
         return self._builder
 
-    async def _texts(
-        self, call: Call, request: HostRequest, reply: Reply, stream: bool
-    ) -> AsyncGenerator[str]:
+    async def _texts(self, call: Call, request: HostRequest, reply: Reply) -> AsyncGenerator[str]:
         """Send the request, and yield the text of its reply as `reply` reads it."""
-        stream = stream or request.body.get("stream") is True
-        limits = Limits.of(call.max_tokens, call.timeout_s, call.searches, stream)
+        limits = Limits.of(call.max_tokens, call.timeout_s, call.searches)
         async with self._connection.request(
             "POST", request.url, request.headers, limits, request.body
         ) as response:
