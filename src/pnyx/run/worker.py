@@ -115,20 +115,21 @@ class Worker:
         """Repeat an action; report an unavailable database once, and wait for it."""
         while True:
             with suppress(StoreError):
-                await self._watch_database(action())
+                await self._watch_database(action)
             await asyncio.sleep(seconds)
 
-    async def _watch_database(self, action: Awaitable[None]) -> None:
+    async def _watch_database(self, action: Callable[[], Awaitable[None]]) -> None:
         try:
-            await action
+            await action()
         except StoreError as exc:
             if not self._database_is_down:
                 self._report_problem(f"{exc}; waiting for it")
             self._database_is_down = True
             raise
-        if self._database_is_down:
+        # A heartbeat writes; what only reads succeeds on a server that takes no writes, too.
+        if self._database_is_down and action == self._beat:
             self._report("the database is available again")
-        self._database_is_down = False
+            self._database_is_down = False
 
     async def _fetch(self) -> bool:
         """Start the next job. Return False if none is due, or the database is unavailable."""

@@ -21,16 +21,9 @@ from ...core.steps import Ask
 from ...core.sycophancy.detect import is_blank
 from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError
-from ...providers.base import (
-    Call,
-    Completion,
-    Provider,
-    can_search,
-    complete_call,
-    ensure_open,
-    is_open,
-)
+from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
 from ...providers.redaction import StreamRedactor
+from ...times import now
 from ..context import RunContext
 from ..drive import Where
 from ..journal import Outcome
@@ -40,7 +33,7 @@ from .context_window import image_tokens, request_limit, thinking_limit
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
-from .limits import Deadline, Gate, Slot, delay, now
+from .limits import Deadline, Gate, Slot, delay
 from .messages import cache_key, messages
 from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 from .reply_limits import ReplyLimits

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, func, select, true, update
 
 from ...errors import Running
 from ..clock import clock
@@ -145,8 +145,9 @@ def held_back(connection: Connection) -> list[RunRow]:
     return read_rows(connection, connection.execute(query.order_by(runs.c.created_at)))
 
 
-def loads(connection: Connection) -> Sequence[Load]:
-    """Return the running runs, counted by owner and process."""
+def loads(connection: Connection, owner: str | None = None) -> Sequence[Load]:
+    """Return the running runs, counted by owner and process. owner: only those of this one; None: all."""
     query = select(runs.c.owner, runs.c.worker, func.max(runs.c.heartbeat_at), clock(), func.count())
-    groups = query.where(runs.c.status == "running").group_by(runs.c.owner, runs.c.worker)
+    chosen = (runs.c.owner == owner) if owner is not None else true()
+    groups = query.where(runs.c.status == "running", chosen).group_by(runs.c.owner, runs.c.worker)
     return [Load(*row) for row in connection.execute(groups.order_by(runs.c.owner, runs.c.worker))]

@@ -127,7 +127,7 @@ def _ask_hosts(output: Output, settings: Settings, tables: dict[str, dict[str, s
         return parts
 
     ready_names = ", ".join(ready) or "embedded"
-    names = []
+    names = list[str]()
     for part in click.prompt("   Names, with commas", default=ready_names, value_proc=known, err=True):
         if "://" in part:
             new = _table(part)

@@ -49,7 +49,7 @@ def runs(
 ) -> int:
     output = streams()
     except_owner = None if evaluations else OWNER
-    filters = {"status": status, "without": except_owner, "tag": tag, "pinned": pinned}
+    filters: dict[str, Any] = {"status": status, "without": except_owner, "tag": tag, "pinned": pinned}
     rows, printed = list[list[str]](), JsonList(output.out)
 
     async def read(stored: RunRecords) -> bool:
