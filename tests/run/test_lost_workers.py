@@ -165,7 +165,7 @@ async def test_a_runs_deadline_counts_from_the_first_worker_and_anew_from_its_ow
     assert (await handle.result()).status == "decided"
 
 
-async def test_the_owner_is_told_what_a_worker_lacks_until_another_one_takes_the_run(make: MAKE) -> None:
+async def test_the_owner_sees_what_a_worker_lacks_until_another_one_takes_the_run(make: MAKE) -> None:
     node = make(Host(fixed_reply))
     run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
     poor = worker_on(node)

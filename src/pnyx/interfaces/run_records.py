@@ -270,7 +270,7 @@ class RunRecords:
         return await self._database.read(work, snapshot=True)
 
     async def run_spending(
-        self, since: str, owner: str | None = None, most: int | None = None
+        self, since: str, owner: str | None = None, *, most: int | None
     ) -> list[CallCosts]:
         """The same by run: a row for each run, day and model. most: only of so many runs, the dearest."""
         return await self._database.read(partial(call_costs, since=since, owner=owner, most=most))

@@ -357,7 +357,7 @@ def _check_single(spec: str) -> None:
         raise UsageError(f"{spec[:80]!r} names {len(names)} models; name each by itself: {each[:160]}")
 
 
-def _parse_ref(ref: str, settings: Settings | None = None) -> tuple[str, str]:
+def _parse_ref(ref: str, settings: Settings | None) -> tuple[str, str]:
     provider, _, model = ref.partition(":")
     if not provider or not model.strip() or "*" in ref or not ref.isprintable():
         # For errors only; it needs the catalogue itself.

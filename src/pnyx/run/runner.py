@@ -155,7 +155,7 @@ class Runner:
             # Another process created it in between.
             return await reattach(await self.find_named(spec, name, exactly))
 
-    async def find_named(self, spec: Spec, name: str, exactly: bool = False) -> store.RunRow:
+    async def find_named(self, spec: Spec, name: str, exactly: bool) -> store.RunRow:
         """Return the run that the owner of `spec` names `name`.
 
         Raises `NotFound`, and `Taken` as in `get_or_start`.

@@ -65,7 +65,7 @@ async def status(server: ServerHandle, token: str, path: str = "/v1/shared", met
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read links anew for each request, without waiting for it."""
+    """Read links again for each request, without waiting for it."""
     monkeypatch.setattr(links, "FRESH_S", 0.0)
 
 

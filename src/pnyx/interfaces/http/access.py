@@ -232,7 +232,7 @@ def _is_local(scope: Message, headers: _Headers) -> bool:
 
 
 def origin_pattern(origins: Sequence[str]) -> re.Pattern[str]:
-    """A pattern of the allowed origins, in which `*` stands for any characters but `/`."""
+    """A pattern of the allowed origins; their `*` matches any characters but `/`."""
     forms = [re.escape(origin).replace(r"\*", "[^/]*") for origin in origins]
     return re.compile("|".join(forms) or r"(?!)", re.IGNORECASE)
 
@@ -359,7 +359,7 @@ class _Body:
             async with asyncio.timeout_at(deadline):
                 return await self._receive()
         except TimeoutError:
-            if self._started:  # nothing else can be said any more
+            if self._started:  # the response can no longer be changed
                 return {"type": "http.disconnect"}
             raise self._refuse(_too_slow(self._seconds)) from None
 

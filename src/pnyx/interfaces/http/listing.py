@@ -72,7 +72,7 @@ async def costs(
     service, owner = service_of(request), owner_of(request)
     spent = await service.spending(since, owner)
     if by == "run":
-        rows = sum_runs(await service.run_spending(since, owner, MOST_RUNS))
+        rows = sum_runs(await service.run_spending(since, owner, most=MOST_RUNS))
     else:
         rows = sums_by(spent, by, since)
     return Exact(

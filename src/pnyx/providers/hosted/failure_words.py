@@ -62,7 +62,7 @@ CODES: dict[int, str] = {
     504: "deadlineexceeded timeouterror gatewaytimeout timeout",
     529: "overloadederror overloaded",
 }
-"""The HTTP status that codes, types and statuses stand for, which are written with letters alone."""
+"""The HTTP status of codes, types and statuses, which are written with letters alone."""
 
 _STATUSES = {name: status for status, names in CODES.items() for name in names.split()}
 
@@ -77,7 +77,7 @@ MINIMAX: dict[str, int] = {
 
 
 def status_of_code(code: str) -> int:
-    """The status that a host's code stands for, 0 if unknown. The name of a package before it is ignored."""
+    """The status of a host's code, 0 if unknown. The name of a package before it is ignored."""
     for part in (code, code.rpartition(".")[2]):
         if status := _STATUSES.get(re.sub(r"[^a-z]", "", part.lower())):
             return status
