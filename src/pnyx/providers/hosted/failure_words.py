@@ -113,7 +113,7 @@ SPENT = regex(
     r"|upgrade)|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due"
     r"|PerDay|per.day\W{0,3}(?:add|exceeded)|calls / month"
-    r"|limit: 0\b|daily (?:free|request limit|token limit)"
+    r"|valid credit card|limit: 0\b|daily (?:free|request limit|token limit)"
     r"|billing to be enabled|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled"
     r"|restricted|banned|frozen)|need quota"
     r"|out of (?:\w+ ){0,3}quota|quota will be|usage limit of (?:your|the) (?:free |trial)"
@@ -147,7 +147,7 @@ TOO_LONG = regex(
     r"|max(?:imum)?-sampled tokens|exceed_context_size|content_length_limit"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|(?:prompt|inputs?) tokens? must be (?:less|no more|at most|<)"
+    r"|token count exceeds|(?:prompt|inputs?) tokens? must be (?:less|no more|at most|<)"
     r"|(?:input|prompt) tokens? limit|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)|session_len"
     r"|payload size exceeds"
@@ -185,7 +185,8 @@ TEMPORARY = regex(
     r"|upstream|bad gateway|internal (?:server )?error"
     r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)"
     r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
-    r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后|网络错误|内部错误|饱和",
+    r"|available|\w+ available)|exhausted all available|busy|queue|cold start|model unloaded|繁忙|限流|稍后"
+    r"|无可用|网络错误|内部错误|饱和",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -195,7 +196,8 @@ FILTERED = regex(
     r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
-    r"|prohibited_content|blocked (?:input|output)|(?:input|output|prompt|content) (?:was |is )?blocked"
+    r"|prohibited_content|blocked (?:input|output)|threat detected"
+    r"|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
     r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
     r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
@@ -217,7 +219,8 @@ BAD_KEY = regex(
     r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key"
     r"|\bauth(?:entication)? error"
     r"|token (?:seems|is) invalid"
-    r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌"
+    r"|authentication (?:failed|parameter)|^\W*invalid token\W*$|authfailure|not authorized to"
+    r"|signature does not match|无效的令牌"
     r"|(?:密钥|令牌|\btoken(?!s)|api[ -]?key)[^。]{0,8}(?:无效|非法|错误|过期|失效|不正确)"
     r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)|授权错误",
