@@ -25,7 +25,7 @@ from ...json_bytes import json_bytes
 from .compression import Decompressor
 from .documents import Documents
 from .failures import failure, read_report
-from .trouble import NO_TLS, SOCKS, another_language, trouble, unreadable_certificates
+from .trouble import NO_TLS, SOCKS, NoTunnel, another_language, trouble, unreadable_certificates
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -88,7 +88,7 @@ class Connection:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(
+            connector = _Connector(
                 limit=CONNECTIONS, keepalive_timeout=IDLE_S, ssl=_trust() if self._https else False
             )
             self._session = aiohttp.ClientSession(
@@ -152,7 +152,9 @@ class Connection:
             raise ProviderError("unreachable", message, billed=True) from exc
         except ValueError as exc:
             # Raised before anything is sent, for what cannot be; never raised for a reply.
-            raise ProviderError("refused", f"the request cannot be made: {exc}") from exc
+            raise ProviderError(
+                "refused", f"the request cannot be made: {exc}: check base_url and the key"
+            ) from exc
 
     async def _begin(
         self,
@@ -172,7 +174,12 @@ class Connection:
                 data=None if body is None else json_bytes(body),
                 allow_redirects=False,
                 proxy=self._proxy,
-                timeout=aiohttp.ClientTimeout(sock_connect=connect_s, sock_read=limits.silence_s),
+                timeout=aiohttp.ClientTimeout(
+                    sock_connect=connect_s,
+                    # A proxy has to open a tunnel too.
+                    connect=connect_s if self._proxy else None,
+                    sock_read=limits.silence_s,
+                ),
             )
         except aiohttp.ConnectionTimeoutError:
             self._silent = True
@@ -255,7 +262,21 @@ _NOT_SENT = (
     aiohttp.ClientHttpProxyError,
     aiohttp.ConnectionTimeoutError,
     aiohttp.InvalidURL,
+    aiohttp.NonHttpUrlClientError,
+    NoTunnel,
 )
+
+
+class _Connector(aiohttp.TCPConnector):
+    """It tells a proxy that opens no tunnel from a host that breaks a connection, which may have cost."""
+
+    async def connect(self, *args: Any, **options: Any) -> aiohttp.connector.Connection:
+        try:
+            return await super().connect(*args, **options)
+        except (*_NOT_SENT,):
+            raise
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientResponseError) as exc:
+            raise NoTunnel(exc) from exc
 
 
 def _parts(block: bytes) -> Iterator[bytes]:
@@ -294,7 +315,8 @@ def _proxy(base_url: str) -> str | None:
     if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
         return None
     proxies = getproxies()
-    return proxies.get(url.scheme) or proxies.get("all")
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
 def _is_loopback(host: str) -> bool:
