@@ -1,6 +1,6 @@
 """The overhead of pnyx: what a debate takes beyond the replies of its models, and that of other projects.
 
-    .venv/bin/python -m benchmarks.engine [spans calls kinds many] [--tries 5] [--runs 200 1000] [--json]
+    .venv/bin/python -m benchmarks.engine [spans calls many] [--tries 5] [--runs 200 1000] [--json]
 
 The host is scripted, on loopback; every figure is a ratio, or was measured in turn with the others. On a
 shared machine read those of CPU, and run it more than once. Linux only.
@@ -8,9 +8,7 @@ shared machine read those of CPU, and run it more than once. Linux only.
 spans: debates in a fresh process, one after another, over HTTP: the first and the later ones. "by CPU" is the
 ratio on an idle machine, where nothing but the client's own CPU comes between replies and requests.
 calls: CPU of a call, with replies that arrive at once: of a bare script, of pnyx's provider alone, of the
-debate without a journal, and of all; and of a transaction with nothing in it.
-kinds: CPU of a call to a host of each kind, alone and whole or as a stream, with its request written by pnyx
-itself and by the SDK of the kind.
+debate without a journal, and of all; with long questions; and of a transaction with nothing in it.
 many: debates at once in one process: memory, CPU, and whether any is lost. Faults of hosts: benchmarks.soak.
 """
 
@@ -27,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +37,6 @@ from pnyx.core.steps import Abstain, Ask, Enter, Reply, Tally, Use
 from pnyx.core.tool_calls import ToolResult
 from pnyx.providers.base import Call, Completion, Message, Provider
 from pnyx.providers.fake import FakeProvider
-from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.registry import Providers
 from pnyx.run.calls.messages import messages
 from pnyx.run.drive import Where, drive
@@ -50,6 +47,8 @@ from pnyx.store import Database
 from tests.support.scripted import spawn
 
 LATENCY_S = 0.3
+SIZES = (1_000, 22_000, 200_000, 800_000)
+"""Characters of long questions."""
 QUESTION = "Should we?"
 OURS = """
 import asyncio, json, sys
@@ -185,7 +184,6 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
 
         async with Runner.open(chosen) as runner:
             provider = runner.providers.get("lab")
-            spec = resolve(RunRequest(question=QUESTION), chosen)
             call = Call("alpha", (Message("user", prompt),), max_tokens=1000)
 
             async def ours() -> int:
@@ -196,6 +194,8 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
             async def unrecorded() -> int:
                 handler = Unrecorded(provider)
                 while handler.calls < wanted:
+                    # Its own fences, so that its replies differ from those whose reading is remembered.
+                    spec = resolve(RunRequest(question=QUESTION), chosen)
                     await drive(spec.protocol_def, spec.brief, spec.panel, handler, spec.resolve)
                 return handler.calls
 
@@ -221,42 +221,6 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
     return {name: median(values) for name, values in times.items()}
 
 
-MODEL_OF = {
-    "openai": "alpha",
-    "anthropic": "claude-sonnet-4-5",
-    "google": "gemini-2.5-flash",
-    "mistral": "mistral-medium-latest",
-}
-"""Kind of provider -> a model whose requests pnyx writes itself."""
-
-
-async def per_kind(calls: int, repeats: int = 5) -> dict[str, dict[str, float]]:
-    """CPU ms of a call to a host of each kind, by who writes its request; medians, in turn."""
-    question = Message("user", words(b"") * 5, breaks=(1_000, 3_000))
-    rows: dict[str, dict[str, list[float]]] = {}
-    with spawn() as host:
-        for kind, model in MODEL_OF.items():
-            own, sdk = (open_hosted(kind, base_url=getattr(host, kind)) for _ in range(2))
-            sdk._plain = None
-            call = Call(model, (Message("system", "Be brief."), question), max_tokens=1000)
-            for n in range(repeats + 1):
-                for way in ("whole", "stream"):
-                    row = rows.setdefault(f"{kind}, {way}", {"pnyx": [], "SDK": []})
-                    for name, provider in (("pnyx", own), ("SDK", sdk)):
-                        taken = await timed(partial(send, provider, call, way == "stream", calls), 1)
-                        if n:  # the first round loads what is needed
-                            row[name].append(taken)
-            await own.close()
-            await sdk.close()
-    return {row: {name: median(times) for name, times in columns.items()} for row, columns in rows.items()}
-
-
-async def send(provider: Provider, call: Call, stream: bool, times: int) -> int:
-    for _ in range(times):
-        await provider.complete(call, (lambda text: None) if stream else None)
-    return times
-
-
 async def timed(work: Callable[[], Awaitable[int]], at_once: int) -> float:
     """CPU ms of a call, with `work` running `at_once` times in parallel."""
     gc.collect()
@@ -265,9 +229,9 @@ async def timed(work: Callable[[], Awaitable[int]], at_once: int) -> float:
     return (cpu() - start) / calls * 1e3
 
 
-async def debate(runner: Runner, rounds: int = 3) -> Any:
-    """The result of one debate."""
-    handle = await runner.start(resolve(RunRequest(question=QUESTION, rounds=rounds), runner.settings))
+async def debate(runner: Runner, question: str = QUESTION) -> Any:
+    """The result of one debate of three rounds."""
+    handle = await runner.start(resolve(RunRequest(question=question, rounds=3), runner.settings))
     return await handle.result()
 
 
@@ -282,6 +246,28 @@ async def without_waiting(folder: Path) -> float:
             await debate(runner)
             times.append(time.perf_counter() - start)
     return median(times[1:]) * 1e3
+
+
+async def of_long_questions(folder: Path, sizes: Sequence[int], repeats: int = 3) -> dict[str, float]:
+    """CPU ms of a call of a debate, by the characters of its question; the least of `repeats`."""
+    chosen = settings("http://127.0.0.1:9/v1", str(folder / "sizes.db"))
+    # A short answer, which is compared with the question.
+    fake = FakeProvider(
+        lambda call: Completion(f"{reply_text(call)}\nFinal answer: 42", Usage(500, 0, 200, 0))
+    )
+    found = {}
+    async with Runner.open(chosen, Providers(chosen, extra={"lab": fake})) as runner:
+        await debate(runner)
+        for size in sizes:
+            parts = (words(bytes([n % 256, size % 256])) for n in count())
+            question = QUESTION + next(text for text in accumulate(parts) if len(text) >= size)[:size]
+            times = []
+            for _ in range(repeats):
+                start = cpu()
+                calls = int((await debate(runner, question=question)).usage["calls"])
+                times.append((cpu() - start) / calls * 1e3)
+            found[f"{size:,}"] = min(times)
+    return found
 
 
 async def empty_write(folder: Path) -> float:
@@ -344,16 +330,14 @@ def table(rows: Mapping[str, Mapping[str, float]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "parts", nargs="*", choices=["spans", "calls", "kinds", "many", []], help="default: all"
-    )
+    parser.add_argument("parts", nargs="*", choices=["spans", "calls", "many", []], help="default: all")
     parser.add_argument("--tries", type=int, default=5, help="processes of each program")
     parser.add_argument("--latency", type=float, default=LATENCY_S, help="seconds of a scripted call")
     parser.add_argument("--calls", type=int, default=300, help="calls for the CPU of one")
     parser.add_argument("--runs", type=int, nargs="+", default=[200, 1000], help="debates at once")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    parts = args.parts or ["spans", "calls", "kinds", "many"]
+    parts = args.parts or ["spans", "calls", "many"]
     found: dict[str, Any] = {}
     if "spans" in parts:
         found["span / critical path"] = summary_of_spans(measured_spans(args.tries, args.latency))
@@ -364,10 +348,10 @@ def main() -> None:
             }
             engine = asyncio.run(without_waiting(Path(folder)))
             found["a debate of three rounds whose replies arrive at once, ms"] = {"pnyx": {"wall": engine}}
+            sizes = asyncio.run(of_long_questions(Path(folder), SIZES))
+            found["CPU of a call by the characters of its question, ms"] = {"pnyx": sizes}
             empty = asyncio.run(empty_write(Path(folder)))
             found["a transaction with nothing in it, ms"] = {"pnyx": {"CPU": empty}}
-    if "kinds" in parts:
-        found["CPU of a call to a host, by who writes the request, ms"] = asyncio.run(per_kind(args.calls))
     if "many" in parts:
         found["debates of 12 calls at once"] = {
             f"{n} at once": measured_many(n, args.latency) for n in args.runs

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "isolation", "json_bytes", "similar"}
+BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "isolation", "json_bytes", "similar", "times"}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
@@ -29,6 +29,7 @@ BELOW: dict[str, set[str]] = {
     "json_bytes": set(),
     "isolation": set(),
     "similar": set(),
+    "times": set(),
     "core": BASE,
     "config": BASE | {"core"},
     "prompts": BASE | {"core"},

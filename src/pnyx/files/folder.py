@@ -19,7 +19,7 @@ from .secret_files import looks_secret
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["FolderListing", "list_folder"]
+__all__ = ["FolderListing", "first_names", "list_folder"]
 
 IGNORE = ".gitignore"
 NAMED = 5
@@ -70,7 +70,7 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
                 f"{folder} has more than {limits.files:,} files to read ([context] files): choose some with "
                 "--glob, such as --glob '*.py'"
             )
-    notes = tuple(f"left out of {folder}, {why}: {_names(names)}" for why, names in left_out.items())
+    notes = tuple(f"left out of {folder}, {why}: {first_names(names)}" for why, names in left_out.items())
     if not sources:
         matching = f" that match {', '.join(globs)}" if globs else ""
         if not notes and any(folder.iterdir()):
@@ -166,6 +166,7 @@ def _unfit(path: Path, limits: ContextSettings) -> str:
     return f"as they are larger than {most:g} MB ([context] {setting})" if size > most * MB else ""
 
 
-def _names(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
+    """The first names, for a note, and the number of the others."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -103,7 +103,7 @@ def _cost(report: Values) -> str:
     more = f" Not shown, because a price is unknown: {listed(missing)}." if missing else ""
     return _figure(
         f"Cost of a question and share of right answers.{more}",
-        scatter("Cost and right answers", dots, unit, money),
+        scatter(dots, unit, money),
         _kinds(report),
     )
 

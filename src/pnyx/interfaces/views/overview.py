@@ -9,14 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...core.events import (
-    CallFailed,
-    CallFinished,
-    CallStarted,
-    Event,
-    RunStarted,
-    VoteTallied,
-)
+from ...core.events import CallFailed, CallFinished, CallStarted, Event, RunStarted, VoteTallied
 from ...run.result import Cost
 from .statements import Statement, statements
 from .tallies import tallies

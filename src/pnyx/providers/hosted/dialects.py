@@ -152,7 +152,7 @@ DIALECTS = {
     "google": Dialect(
         GoogleReader, GOOGLE, CONTENTS, _google, searches="shown", thinking="google", extra="google"
     ),
-    "mistral": Dialect(OpenAIReader, OPENAI, MISTRAL_CHAT, _mistral, extra="mistral"),
+    "mistral": Dialect(OpenAIReader, OPENAI, MISTRAL_CHAT, _mistral, thinking="mistral", extra="mistral"),
     "ollama": Dialect(OpenAIReader, OPENAI, CHAT, _openai),
     "deepseek": Dialect(OpenAIReader, OPENAI, CHAT, _openai),
     "openrouter": Dialect(
