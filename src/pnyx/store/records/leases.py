@@ -19,6 +19,7 @@ from .runs import COLUMNS, WORKER
 __all__ = [
     "Load",
     "beat",
+    "count_lost",
     "decline",
     "held_back",
     "loads",
@@ -114,6 +115,12 @@ def stop_requests(connection: Connection, worker: str) -> dict[str, str]:
     is_held = (runs.c.worker == worker) & (runs.c.status == "running")
     query = select(runs.c.id, runs.c.stop).where(is_held, runs.c.stop.is_not(None))
     return {row.id: row.stop for row in connection.execute(query)}
+
+
+def count_lost(connection: Connection, run_id: str) -> None:
+    """Count a lost worker for a waiting run: one that ran out of memory and left it to others."""
+    waits = (runs.c.id == run_id) & (runs.c.status == "running") & runs.c.worker.is_(None)
+    connection.execute(update(runs).where(waits).values(lost_workers=runs.c.lost_workers + 1))
 
 
 def queue_length(connection: Connection) -> tuple[int, str | None, int]:
