@@ -3,7 +3,7 @@
     with ScriptedHost() as host:                # its own thread; `async with` shares the test's loop
         host.on("alpha", call=2, status=429, headers={"Retry-After": "2"})
         host.on("beta", cut_at=120)
-        ...                                     # at host.openai, host.anthropic or host.google
+        ...                                     # at host.openai, host.anthropic, host.google or host.mistral
         assert [r.model for r in host.log] == ["alpha", "beta"]
         assert ledger == host.bill({"alpha": Price(1.0, 4.0), "beta": Price(1.0, 4.0)})
 
@@ -112,6 +112,10 @@ class ScriptedHost:
         return self.url
 
     google = anthropic
+
+    @property
+    def mistral(self) -> str:
+        return f"{self.url}/mistral"
 
     def admit(
         self, path: str, raw: bytes, headers: dict[str, str]
