@@ -8,7 +8,7 @@ shared machine read those of CPU, and run it more than once. Linux only.
 spans: debates in a fresh process, one after another, over HTTP: the first and the later ones. "by CPU" is the
 ratio on an idle machine, where nothing but the client's own CPU comes between replies and requests.
 calls: CPU of a call, with replies that arrive at once: of a bare script, of pnyx's provider alone, of the
-debate without a journal, and of all; and of a transaction with nothing in it.
+debate without a journal, and of all; with long questions; and of a transaction with nothing in it.
 many: debates at once in one process: memory, CPU, and whether any is lost. Faults of hosts: benchmarks.soak.
 """
 
@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ from pnyx.store import Database
 from tests.support.scripted import spawn
 
 LATENCY_S = 0.3
+SIZES = (1_000, 22_000, 200_000, 800_000)
+"""Characters of long questions."""
 QUESTION = "Should we?"
 OURS = """
 import asyncio, json, sys
@@ -181,7 +184,6 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
 
         async with Runner.open(chosen) as runner:
             provider = runner.providers.get("lab")
-            spec = resolve(RunRequest(question=QUESTION), chosen)
             call = Call("alpha", (Message("user", prompt),), max_tokens=1000)
 
             async def ours() -> int:
@@ -192,6 +194,8 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
             async def unrecorded() -> int:
                 handler = Unrecorded(provider)
                 while handler.calls < wanted:
+                    # Its own fences, so that its replies differ from those whose reading is remembered.
+                    spec = resolve(RunRequest(question=QUESTION), chosen)
                     await drive(spec.protocol_def, spec.brief, spec.panel, handler, spec.resolve)
                 return handler.calls
 
@@ -225,9 +229,9 @@ async def timed(work: Callable[[], Awaitable[int]], at_once: int) -> float:
     return (cpu() - start) / calls * 1e3
 
 
-async def debate(runner: Runner, rounds: int = 3) -> Any:
-    """The result of one debate."""
-    handle = await runner.start(resolve(RunRequest(question=QUESTION, rounds=rounds), runner.settings))
+async def debate(runner: Runner, question: str = QUESTION) -> Any:
+    """The result of one debate of three rounds."""
+    handle = await runner.start(resolve(RunRequest(question=question, rounds=3), runner.settings))
     return await handle.result()
 
 
@@ -242,6 +246,28 @@ async def without_waiting(folder: Path) -> float:
             await debate(runner)
             times.append(time.perf_counter() - start)
     return median(times[1:]) * 1e3
+
+
+async def of_long_questions(folder: Path, sizes: Sequence[int], repeats: int = 3) -> dict[str, float]:
+    """CPU ms of a call of a debate, by the characters of its question; the least of `repeats`."""
+    chosen = settings("http://127.0.0.1:9/v1", str(folder / "sizes.db"))
+    # A short answer, which is compared with the question.
+    fake = FakeProvider(
+        lambda call: Completion(f"{reply_text(call)}\nFinal answer: 42", Usage(500, 0, 200, 0))
+    )
+    found = {}
+    async with Runner.open(chosen, Providers(chosen, extra={"lab": fake})) as runner:
+        await debate(runner)
+        for size in sizes:
+            parts = (words(bytes([n % 256, size % 256])) for n in count())
+            question = QUESTION + next(text for text in accumulate(parts) if len(text) >= size)[:size]
+            times = []
+            for _ in range(repeats):
+                start = cpu()
+                calls = int((await debate(runner, question=question)).usage["calls"])
+                times.append((cpu() - start) / calls * 1e3)
+            found[f"{size:,}"] = min(times)
+    return found
 
 
 async def empty_write(folder: Path) -> float:
@@ -322,6 +348,8 @@ def main() -> None:
             }
             engine = asyncio.run(without_waiting(Path(folder)))
             found["a debate of three rounds whose replies arrive at once, ms"] = {"pnyx": {"wall": engine}}
+            sizes = asyncio.run(of_long_questions(Path(folder), SIZES))
+            found["CPU of a call by the characters of its question, ms"] = {"pnyx": sizes}
             empty = asyncio.run(empty_write(Path(folder)))
             found["a transaction with nothing in it, ms"] = {"pnyx": {"CPU": empty}}
     if "many" in parts:

@@ -229,6 +229,9 @@ LATER = "2999-01-01T00:00:00Z"
         ({"x-ratelimit-reset-requests": "20ms", "x-ratelimit-reset-tokens": "12s"}, "", 12.0),
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s"}, "", None),
         ({"ratelimit-reset": "30"}, "", 30.0),
+        ({"ratelimit": "limit=100, remaining=0, reset=42"}, "", 42.0),
+        ({"ratelimit": '"default";r=0;t=50'}, "", 50.0),
+        ({"ratelimit": '"default";r=5;t=50'}, "", None),
         ({"x-ratelimit-reset": "7", "retry-after": "3"}, "", 3.0),
         ({"x-ratelimit-reset": "1600000000000"}, "", 0.0),
         (

@@ -15,11 +15,12 @@ from sqlalchemy import Connection
 
 from pnyx.core.events import CallFinished, CallStarted, Event, PhaseEntered, VoteTallied
 from pnyx.errors import OutOfBudget
-from pnyx.run.calls.limits import Limits, now
+from pnyx.run.calls.limits import Limits
 from pnyx.run.journal import Journal
 from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store.records import runs as store
+from pnyx.times import now
 from tests.support.panels import seats
 from tests.support.properties import examples
 

@@ -9,15 +9,7 @@ from typing import Any
 
 import pytest
 
-from pnyx.core.events import (
-    CallFailed,
-    CallFinished,
-    CallStarted,
-    Event,
-    SeatDropped,
-    Token,
-    to_json,
-)
+from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event, SeatDropped, Token, to_json
 from pnyx.core.models import Usage
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor

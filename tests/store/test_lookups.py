@@ -23,7 +23,7 @@ from tests.support.rows import rows
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 MANY = 3000
-RESULT = {"answer": "So.", "final_answer": None, "dissent": []}
+RESULT: dict[str, Any] = {"answer": "So.", "final_answer": None, "dissent": []}
 
 
 def name(n: int) -> str:

@@ -13,13 +13,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    CallToolResult,
-    ElicitRequestParams,
-    ElicitResult,
-    TextContent,
-    jsonrpc_message_adapter,
-)
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent, jsonrpc_message_adapter
 
 from pnyx.interfaces.mcp.connection import Connection
 from pnyx.interfaces.open_settings import open_settings

@@ -13,7 +13,7 @@ from pnyx.core.protocol import Protocol
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.redaction import Redactor
 from pnyx.run.broadcast import Broadcast
-from pnyx.run.calls.limits import Deadline, Gate, Limits, now
+from pnyx.run.calls.limits import Deadline, Gate, Limits
 from pnyx.run.context import RunContext
 from pnyx.run.journal import Journal
 from pnyx.run.performer import Performer
@@ -23,6 +23,7 @@ from pnyx.run.spending.budget import RunBudget
 from pnyx.store import Database
 from pnyx.store.records import leases
 from pnyx.store.records import runs as store
+from pnyx.times import now
 
 PRICE = Price(1.0, 4.0)
 LIMITS = Limits(30.0, 100, 0)

@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    PrivateAttr,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, field_validator, model_validator
 
-from ..core.durations import parse_duration
 from ..core.models import MOST
 from ..core.prose.language import language_tag
 from ..core.thinking import Effort
@@ -26,6 +18,7 @@ from ..errors import ConfigError, NotFound
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
 from ..similar import among, nearest
+from ..times import parse_duration
 from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
 from .panel_settings import PanelName, PanelSettings, SavedPanel

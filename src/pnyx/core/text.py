@@ -6,6 +6,7 @@ Reads no files: `pnyx.prompts` loads templates and makes drafts of them.
 from __future__ import annotations
 
 import hashlib
+import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -289,9 +290,12 @@ def _strings(pieces: Sequence[Piece], nonce: str = "") -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def is_text(text: str) -> bool:
     """Whether `text` holds neither NUL nor a lone surrogate, which databases and hosts reject."""
-    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+    return "\0" not in text and (text.isascii() or _SURROGATE.search(text) is None)
 
 
 def replace_invalid(text: str) -> str:

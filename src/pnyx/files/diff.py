@@ -9,13 +9,13 @@ from pathlib import Path
 
 from ..core.context.files import Source
 from ..errors import FileProblem
+from ..phrases import first_of
 from .read import DIFF
 from .secret_files import looks_secret
 
 __all__ = ["Diff", "is_revision", "read_diff"]
 
 SECONDS = 120
-NAMED = 5
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The tree without files, which every repository has: for one without a commit."""
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=off", "-c", "color.ui=never")
@@ -59,10 +59,10 @@ def read_diff(revision: str | None, folder: Path) -> Diff:
     secrets = [name for name in names if looks_secret(name)]
     shown = ["--", ":/", *(f":(top,exclude,literal){name}" for name in secrets)]
     text = _diff(folder, revision, ["--stat=200", "--patch"], shown)
-    notes = [f"left out of the diff, as they look like secrets: {_named(secrets)}"] if secrets else []
+    notes = [f"left out of the diff, as they look like secrets: {first_of(secrets)}"] if secrets else []
     new = _lines(_output(folder, "ls-files", "--others", "--exclude-standard", "-z", ":/"), "\0")
     if new:
-        notes.append(f"not in the diff, as git does not track them: {_named(new)}; `git add -N` adds them")
+        notes.append(f"not in the diff, as git does not track them: {first_of(new)}; `git add -N` adds them")
     if not text.strip():
         return Diff(None, tuple(notes))
     label = "uncommitted changes" if revision in ("HEAD", EMPTY_TREE) else f"changes, {revision}"
@@ -129,8 +129,3 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 def _lines(text: str, end: str) -> list[str]:
     return [one for one in text.split(end) if one]
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

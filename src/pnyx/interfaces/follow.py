@@ -11,9 +11,9 @@ from ..core.decision import FINAL
 from ..core.events import Event, RunFinished
 from ..errors import Diverged, Full, StoreError
 from ..run.broadcast import TextWanted
-from ..run.calls.limits import now
 from ..run.leases.lease import is_held, is_waiting
 from ..run.result import Result
+from ..times import now
 from .service import RunService
 
 __all__ = ["follow", "wait_for_result", "wait_unless_disconnected", "watch"]

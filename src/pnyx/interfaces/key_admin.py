@@ -11,24 +11,17 @@ from pydantic import ValidationError
 from ..config.load import NEEDS
 from ..config.schema import Settings
 from ..config.server_settings import KeyLimits
-from ..core.caching.regex import regex
 from ..errors import Unreadable, UsageError
 from ..run.options.key_limits import effective_limits, read_limits
 from ..similar import nearest
 from ..store.keys import StoredKey
+from ..times import parse_duration, stamp
 
-__all__ = ["changed_limits", "described", "parse_time", "time_after"]
+__all__ = ["changed_limits", "described", "parse_expiry", "time_after"]
 
-_DURATION = regex(r"(?P<count>[0-9]{1,6})(?P<unit>[smhdw])")
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 LISTS = frozenset(("aliases", "panels", "protocols", "models"))
 NOTHING = "none"
 """The value that removes a limit."""
-
-
-def stamp(time: datetime) -> str:
-    """A time as `run.calls.limits.now` writes it."""
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def time_after(duration: str, option: str, other: str = "") -> str:
@@ -36,16 +29,14 @@ def time_after(duration: str, option: str, other: str = "") -> str:
 
     option, other: for errors, the name of the option and what else it takes.
     """
-    match = _DURATION.fullmatch(duration)
-    if match is None:
-        raise UsageError(
-            f"{option}: a duration is a number with s, m, h, d or w, such as 30d{other}; "
-            f"not {duration[:40]!r}"
-        )
-    return stamp(datetime.now(UTC) + timedelta(seconds=int(match["count"]) * _UNITS[match["unit"]]))
+    try:
+        seconds = parse_duration(duration)
+    except ValueError as exc:
+        raise UsageError(f"{option}: {exc}{other}") from None
+    return stamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
-def parse_time(text: str, option: str) -> str | None:
+def parse_expiry(text: str) -> str | None:
     """A time: a duration from now, `now`, or a date (UTC); None for `never`. Raises `UsageError`."""
     if text == "never":
         return None
@@ -55,9 +46,9 @@ def parse_time(text: str, option: str) -> str | None:
         try:
             time = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"{option}: {text[:40]!r} is no date such as 2027-01-31") from None
+            raise UsageError(f"--expires: {text[:40]!r} is no date such as 2027-01-31") from None
         return stamp(time if time.tzinfo else time.replace(tzinfo=UTC))
-    return time_after(text, option, "; or give a date such as 2027-01-31 (UTC), now or never")
+    return time_after(text, "--expires", "; or give a date such as 2027-01-31 (UTC), now or never")
 
 
 def changed_limits(stored: str | None, changes: Iterable[str]) -> str | None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from ..config.server_settings import KeyLimits
 from ..core.caching.regex import regex
 from ..errors import Unreadable, UsageError
-from ..run.calls.limits import now
 from ..run.options.key_limits import read_limits
 from ..run.spec import LOCAL
+from ..times import now
 
 if TYPE_CHECKING:
     from .run_records import RunRecords

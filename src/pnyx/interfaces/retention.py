@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from ..config.schema import StorageSettings
-from ..core.durations import parse_duration
 from ..errors import PnyxError
 from ..store.records.pruning import Rule
+from ..times import parse_duration, stamp
 from .run_records import RunRecords
 from .views.transcript import quantity
 
@@ -27,8 +27,7 @@ EVERY_S = 3600.0
 def rule_of(age_s: float, keep: Collection[str]) -> Rule:
     """Return the rule for runs older than `age_s` seconds. keep: as in `Rule`."""
     with suppress(OverflowError):
-        before = datetime.now(UTC) - timedelta(seconds=age_s)
-        return Rule(before.isoformat(timespec="milliseconds").replace("+00:00", "Z"), tuple(keep))
+        return Rule(stamp(datetime.now(UTC) - timedelta(seconds=age_s)), tuple(keep))
     return Rule("", tuple(keep))  # older than any run
 
 

@@ -16,11 +16,10 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.events import Event
 from ..evaluate.owners import LEARNER, OWNER
-from ..run.calls.limits import now
 from ..run.leases.lease import is_active
 from ..run.spec import Spec
 from ..run.spending.expectation import kind_of
-from ..store import Database, copying, keys, storage
+from ..store import Database, copying, keys, rates, storage
 from ..store.money import holds, ledger
 from ..store.money.cost_sums import CostSum, cost_sums
 from ..store.money.costs import CallCosts, call_costs, costs_of
@@ -32,6 +31,7 @@ from ..store.records.entries import PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
+from ..times import now
 from .keys import hash_key
 from .overviews import Overviews
 from .shares import DEFAULT_S, expiry, new_token
@@ -63,6 +63,7 @@ class RunRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._overviews = Overviews()
+        self._forgot_idle = False
 
     @classmethod
     @asynccontextmanager
@@ -272,7 +273,7 @@ class RunRecords:
         return await self._database.read(work, snapshot=True)
 
     async def run_spending(
-        self, since: str, owner: str | None = None, most: int | None = None
+        self, since: str, owner: str | None = None, *, most: int | None
     ) -> list[CallCosts]:
         """The same by run: a row for each run, day and model. most: only of so many runs, the dearest."""
         return await self._database.read(partial(call_costs, since=since, owner=owner, most=most))
@@ -318,6 +319,19 @@ class RunRecords:
     async def rotate_key(self, name: str, hash: str, old_until: str) -> None:
         """Replace a server key; the one before is valid until `old_until`. Raises `NotFound`."""
         await self._database.write(partial(keys.rotate, name=name, hash=hash, old_until=old_until))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether processes on other machines may use the database."""
+        return self._database.is_server
+
+    async def take_place(self, name: str, most: int, window_s: float) -> float | None:
+        """Count a request over all processes of a PostgreSQL database; see `rates.take_place`."""
+        if not self._forgot_idle:
+            self._forgot_idle = True
+            await self._database.apart(rates.forget_idle)
+        take = partial(rates.take_place, name=name, most=most, window_s=window_s)
+        return await self._database.apart(take)
 
     async def add_key_uses(self, found: Sequence[keys.KeyUse]) -> None:
         """Store what keys were used for."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..core.caching.regex import regex
 from ..core.events import Event, UnknownEvent, to_json
 from ..errors import LinkEnded, UsageError
-from ..run.calls.limits import now
+from ..times import now, stamp
 from .keys import FRESH_S, hash_key, is_reserved
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def expiry(seconds: float) -> str:
     """Return the time in `seconds` from now, as the database has it. Raises `UsageError`."""
     if not 0 < seconds <= LONGEST_S:
         raise UsageError(f"a link is valid for at most {LONGEST_S / DAY_S:.0f} days; choose a shorter time")
-    at = datetime.now(UTC) + timedelta(seconds=seconds)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 def state_of(row: ShareRow) -> Literal["valid", "expired", "revoked"]:

@@ -12,13 +12,7 @@ from datetime import date
 
 import genai_prices
 from genai_prices.data import providers
-from genai_prices.types import (
-    ModelInfo,
-    ModelPrice,
-    StartDateConstraint,
-    TieredPrices,
-    TimeOfDateConstraint,
-)
+from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TieredPrices, TimeOfDateConstraint
 
 from ..core.models import Price
 

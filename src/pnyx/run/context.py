@@ -14,11 +14,12 @@ from ..errors import DeadlinePassed, NoQuorum, OutOfBudget
 from ..providers.base import Provider
 from ..providers.redaction import Redactor
 from ..store.money.ledger import Account
+from ..times import now
 from ..tools import Toolbox
 from .broadcast import Broadcast
 from .calls.circuit_breaker import CircuitBreakers
 from .calls.hedging import Hedging
-from .calls.limits import Deadline, Gate, now
+from .calls.limits import Deadline, Gate
 from .calls.warm_up import WarmUp
 from .halting import Halt, StopRequests
 from .journal import Journal, within

@@ -28,8 +28,8 @@ from ..errors import (
 )
 from ..isolation import describe
 from ..store.money import ledger
+from ..times import now
 from .broadcast import AT_ONCE, TextWanted, Turn
-from .calls.limits import now
 from .context import RunContext
 from .drive import drive
 from .learned import calibrate_decision

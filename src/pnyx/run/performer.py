@@ -13,8 +13,8 @@ from ..core.events import BranchesClosed, CallFailed, PhaseEntered, SeatAbstaine
 from ..core.steps import Abstain, Ask, Enter, Reply, Tally, Use
 from ..core.tool_calls import ToolCall, ToolResult
 from ..errors import SeatAbsent
+from ..times import now
 from .calls.call import ModelCall
-from .calls.limits import now
 from .context import RunContext
 from .drive import Where
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import time
 import traceback
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Any
 
 from ..config.telemetry_settings import LogLevel
 from ..run.observer import ORIGIN, Announcement, RunEvent
+from ..times import now, stamp
 from .log_fields import LEVELS, line_of
 from .relay import Relay
 
@@ -54,7 +54,7 @@ class JsonLog:
     def line(self, level: LogLevel, event: str, **fields: Any) -> None:
         """Write a line. fields: its facts; text of people or models only if there may be content."""
         if LEVELS.index(level) >= self._least:
-            self.relay.offer((level, event, _now(), fields))
+            self.relay.offer((level, event, now(), fields))
 
     def announce(self, announcement: Announcement) -> None:
         """Write the line for what a run announces."""
@@ -71,14 +71,14 @@ class JsonLog:
     def _consume(self, item: tuple[LogLevel, str, str, Mapping[str, Any]] | Announcement) -> None:
         if (lost := self.relay.dropped) > self._reported:
             self._reported, last = lost, self._reported
-            self._put("warning", "log_dropped", _now(), {"lines": lost - last})
+            self._put("warning", "log_dropped", now(), {"lines": lost - last})
         if isinstance(item, tuple):
             self._put(*item)
             return
         line = line_of(item, self.content)
         if LEVELS.index(line.level) >= self._least:
-            moment = item.event.time if isinstance(item, RunEvent) else _iso(item.time_ns)
-            self._put(line.level, line.event, moment or _now(), line.fields)
+            moment = item.event.time if isinstance(item, RunEvent) else _moment(item.time_ns)
+            self._put(line.level, line.event, moment or now(), line.fields)
 
     def _put(self, level: LogLevel, event: str, moment: str, fields: Mapping[str, Any]) -> None:
         document = {"time": moment, "level": level, "event": event, **fields}
@@ -108,6 +108,10 @@ class _Handler(logging.Handler):
         self._log.line(_LEVELS.get(record.levelno, "warning"), "message", **fields)
 
 
+def _moment(time_ns: int) -> str:
+    return stamp(datetime.fromtimestamp(time_ns / 1e9, UTC))
+
+
 def _frames(exc: BaseException) -> list[str]:
     frames = traceback.extract_tb(exc.__traceback__)[-FRAMES:]
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
@@ -129,12 +133,3 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
 def _to_stderr(line: str) -> None:
     sys.stderr.write(line)
     sys.stderr.flush()
-
-
-def _now() -> str:
-    return _iso(time.time_ns())
-
-
-def _iso(time_ns: int) -> str:
-    moment = datetime.fromtimestamp(time_ns / 1e9, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -203,6 +203,8 @@ def test_options_apply_to_the_first_question(lab: ScriptedHost, talk: Talk) -> N
         ("/budget 1e999", "is not a number above zero"),
         ("/save", "/save requires a file name: /save FILE, or /save FILE! to overwrite a file"),
         ("/save a.md", "there is no turn yet"),
+        ("/file ~nobody-here/a.md", "~nobody-here/a.md must not begin with ~ and the name of a user"),
+        ("/dir ~nobody-here", "~nobody-here must not begin with ~ and the name of a user"),
         (b"\xff?", "is not UTF-8"),
         (b"a\0b", "contains NUL"),
     ],

@@ -12,6 +12,8 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
+from mcp import MCPError
+from mcp_types import TextContent
 from sqlalchemy import text
 
 from pnyx.core.decision import STATUSES
@@ -23,6 +25,7 @@ from pnyx.store.store_errors import StoreErrors
 from tests.interfaces.conftest import KEY
 from tests.interfaces.http.test_runs import VOTE, wait_until
 from tests.interfaces.shell import pnyx
+from tests.support.assistants import over_http
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
 from tests.support.stored import as_json
@@ -276,7 +279,7 @@ async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
         async with client.stream("GET", f"/v1/runs/{started['run_id']}/events") as response:
             lines = response.aiter_lines()
             seen = [await anext(lines)]
-            # A client that comes after the failure is told that the run is paused.
+            # A client that comes after the failure learns that the run is paused.
             monkeypatch.setattr(journal, "append_all", full)
             broken.set()
             seen += [line async for line in lines if line]
@@ -322,10 +325,16 @@ async def test_where_the_database_is_stays_in_the_log(
         with StoreErrors("postgresql://pnyx@10.1.2.3/runs"):
             raise OSError("connect call failed ('10.1.2.3', 5432)")
 
-    async with server.client() as client:
+    async with server.client() as client, over_http(server) as assistant:
         for name in ("read", "write"):
             monkeypatch.setattr(server.runner.database, name, AsyncMock(side_effect=away))
         answers = [await client.get("/v1/runs"), await client.get("/v1/costs")]
+        called = await assistant.call_tool("runs", {})
+        with pytest.raises(MCPError, match="the database fails; the server's log has why"):
+            await assistant.list_resources()
+    block = called.content[0]
+    assert isinstance(block, TextContent)
+    assert block.text == "the database fails; the server's log has why"
     for answer in answers:
         assert answer.status_code == 503
         assert answer.json()["error"]["message"] == "the database fails; the server's log has why"

@@ -9,7 +9,6 @@ import math
 import re
 import threading
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -24,22 +23,15 @@ from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.shares import SHARED
 from pnyx.interfaces.keys import LOCAL, hash_key
 from pnyx.interfaces.shares import DAY_S, LONGEST_S, new_token, shown
-from pnyx.run.calls.limits import now
 from pnyx.store.schema import shares as table
+from pnyx.times import now
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import ServerHandle, events_of, open_server
+from tests.support.serving import ServerHandle, events_of
 
 VOTE = {"question": "Why is it so?", "protocol": "voting", "wait": True}
 SECRET = "the file that only the panel reads"
 WITH_FILE = {**VOTE, "files": [{"name": "plan.md", "content": SECRET}]}
-
-
-@pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
-    lab.on("*", text="It is so.\nFinal answer: 42")
-    async with open_server() as server:
-        yield server
 
 
 async def ask(server: ServerHandle, body: dict[str, Any] = VOTE, key: str | None = None) -> str:
@@ -65,7 +57,7 @@ async def status(server: ServerHandle, token: str, path: str = "/v1/shared", met
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read links anew for each request, without waiting for it."""
+    """Read links again for each request, without waiting for it."""
     monkeypatch.setattr(links, "FRESH_S", 0.0)
 
 
@@ -334,9 +326,10 @@ async def test_the_command_line_makes_lists_and_revokes_links(
     [
         ((), "name the run"),
         (("nothing",), "no run 'nothing'"),
-        (("x", "--expires", "7"), "has no unit"),
+        (("x", "--expires", "7"), "is no duration"),
         (("x", "--expires", "400d"), "at most 366 days"),
-        (("x", "--expires", "-1d"), "is not a number above zero"),
+        (("x", "--expires", "-1d"), "is no duration"),
+        (("x", "--expires", "0d"), "is not above zero"),
         (("x", "--list", "--revoke"), "exclude each other"),
         (("x", "--link", "y"), "goes with --revoke"),
     ],

@@ -16,11 +16,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import (
-    LoggingMessageNotificationParams,
-    PromptReference,
-    ResourceTemplateReference,
-)
+from mcp_types import LoggingMessageNotificationParams, PromptReference, ResourceTemplateReference
 
 from pnyx import protocols
 from tests.support.assistants import Elicited, ProgressLog, over_http, over_lines, text_of

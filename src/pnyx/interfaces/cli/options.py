@@ -13,9 +13,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ...core.durations import UNITS
 from ...core.models import MOST
 from ...run.request import OPTIONS, Kind, RequestOption, RunRequest
+from ...times import UNITS, parse_duration
 from .terminal.output import streams
 
 __all__ = [
@@ -89,10 +89,13 @@ class _Duration(click.ParamType[float]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        number, unit = str(value)[:-1], str(value)[-1:]
-        if unit not in UNITS:
-            self.fail(f"{value!r} has no unit; write a number with s, m, h, d or w, such as 7d", param, ctx)
-        return float(AMOUNT.convert(number, param, ctx)) * UNITS[unit]
+        try:
+            seconds = parse_duration(str(value))
+        except ValueError as exc:
+            self.fail(str(exc), param, ctx)
+        if not seconds:
+            self.fail(f"{value!r} is not above zero", param, ctx)
+        return seconds
 
 
 class _JsonFile(click.ParamType[dict[str, Any]]):

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from ...errors import OverLimit, PnyxError, StoreError
-from ..bugs import log_bug
+from ...errors import OverLimit, PnyxError
+from ..bugs import log_bug, public_message
 
 __all__ = ["Error", "Exact", "error_response", "error_schemas", "refusal"]
 
@@ -83,13 +83,9 @@ def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> 
     """Return the response for an exception, without secrets. where: what failed, for the log.
 
     The type of a `PnyxError` is its class name in snake case. Any other exception is logged as a bug: 500.
-    Where the database is stays in the log.
     """
     if isinstance(exc, PnyxError):
-        message = redact(str(exc))
-        if isinstance(exc, StoreError) and exc.public:
-            LOG.error("%s: %s", where, message)
-            message = exc.public
+        message = public_message(LOG, where, exc, redact)
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
         wait = {"Retry-After": str(exc.retry_after_s)} if isinstance(exc, OverLimit) else {}
         return refusal(exc.http_status, message, wait, type=name)

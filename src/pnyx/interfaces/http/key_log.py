@@ -12,8 +12,8 @@ from typing import Self
 
 from ...core.caching.lru import LRU
 from ...errors import StoreError
-from ...run.calls.limits import now
 from ...store.keys import KeyUse
+from ...times import now
 from ..run_records import RunRecords
 
 __all__ = ["KeyLog", "WrongKeys"]

@@ -181,7 +181,7 @@ async def call_tool(
     except InputNeeded as needed:
         return needed.result
     except PnyxError as exc:
-        return _failed(redact(str(exc)))
+        return _failed(caller.peer.message(LOG, name, exc, redact))
     except Exception as exc:
         await caller.peer.log("error", f"{name}: this is a bug in pnyx: {type(exc).__name__}")
         log_bug(LOG, name, exc, redact)

@@ -5,6 +5,7 @@ Both servers use this table: the one of the package `mcp`, for HTTP, and `connec
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,7 @@ from .tools import Caller
 
 __all__ = ["METHODS", "OF_SESSION", "Method", "RefusedError", "capabilities", "perform"]
 
+LOG = logging.getLogger("pnyx.mcp")
 Work = Callable[[RunService, Peer, Any], Awaitable[Result]]
 
 
@@ -126,4 +128,4 @@ async def perform(method: str, service: RunService, peer: Peer, params: Any) -> 
             code = RESOURCE_NOT_FOUND
         elif isinstance(exc, UsageError):
             code = INVALID_PARAMS
-        raise RefusedError(code, service.redact(str(exc))) from None
+        raise RefusedError(code, peer.message(LOG, method, exc, service.redact)) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -22,7 +23,10 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-__all__ = ["LOGGER", "Channel", "InputNeeded", "Peer", "Session"]
+from ...errors import PnyxError
+from ..bugs import public_message
+
+__all__ = ["Channel", "InputNeeded", "Peer", "Session"]
 
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 """Least severe first."""
@@ -123,6 +127,10 @@ class Peer:
         """Whether the client declares that it can show a form to the person."""
         forms = None if self.capabilities is None else self.capabilities.elicitation
         return forms is not None and (forms.form is not None or forms.url is None)
+
+    def message(self, log: logging.Logger, where: str, exc: PnyxError, redact: Callable[[str], str]) -> str:
+        """Return the message of an error. The person who started this process sees all of it."""
+        return redact(str(exc)) if self.local else public_message(log, where, exc, redact)
 
     async def log(self, level: LoggingLevel, text: str, **data: Any) -> None:
         """Send a log message, if the client wants messages of this level."""

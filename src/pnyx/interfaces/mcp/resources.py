@@ -61,12 +61,12 @@ TEMPLATES = {
     TRANSCRIPT: (
         "transcript",
         "The transcript of a run",
-        "Who said what in a run, and its result.",
+        "Who said what in a run, and its result. A long one ends with the URI of its next part.",
         MARKDOWN,
     ),
 }
-"""URI template -> name, title, description and type of what it stands for."""
-_URI = regex(r"pnyx://runs/(?P<run>[a-z0-9]{1,40})(?P<transcript>/transcript)?")
+"""URI template -> name, title, description and type of its resources."""
+_URI = regex(r"pnyx://runs/(?P<run>[a-z0-9]{1,40})(?P<transcript>/transcript(?:/(?P<after>[0-9]{1,10}))?)?")
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 """Where messages of a subscription name the request that it came with."""
 
@@ -95,10 +95,12 @@ async def template_list(
 
 async def read(service: RunService, peer: Peer, params: ReadResourceRequestParams) -> ReadResourceResult:
     """Read a run or its transcript. Raises `NotFound`, `StoreError`."""
-    run_id, transcript = _parse(params.uri)
-    if transcript:
-        document = await transcript_of(service, run_id, peer.owner)
-        text, kind = f"> {NOTICE}\n\n{document}", MARKDOWN
+    run_id, after = _parse(params.uri)
+    if after is not None:
+        document, following = await transcript_of(service, run_id, peer.owner, after)
+        rest = TRANSCRIPT.format(run_id=run_id) + f"/{following}"
+        more = "" if following is None else f"\nThe transcript goes on: read {rest}\n"
+        text, kind = f"> {NOTICE}\n\n{document}{more}", MARKDOWN
     else:
         record = await service.state(run_id, peer.owner)
         text, kind = json.dumps(run_document(record), ensure_ascii=False, indent=2), JSON
@@ -180,16 +182,19 @@ async def _changes(service: RunService, run_id: str, reader: str, seen: int) -> 
             if row.seq <= seen:
                 return
     except PnyxError as exc:  # the client reads the run, and gets the same message
-        LOG.warning("run %s is not watched any more: %s", run_id, service.redact(str(exc)))
+        LOG.warning("run %s is no longer watched: %s", run_id, service.redact(str(exc)))
 
 
-def _parse(uri: str) -> tuple[str, bool]:
-    """Return the run of a URI, and whether it names the transcript. Raises `NotFound`."""
+def _parse(uri: str) -> tuple[str, int | None]:
+    """Return the run of a URI, and the event after which it has the transcript, None for the run itself.
+
+    Raises `NotFound`.
+    """
     match = _URI.fullmatch(uri)
     if match is None:
         forms = " and ".join(TEMPLATES)
         raise NotFound(f"there is no resource {uri[:80]!r}; resources are {forms}")
-    return match["run"], match["transcript"] is not None
+    return match["run"], None if match["transcript"] is None else int(match["after"] or 0)
 
 
 def _resources(row: RunRow, service: RunService) -> Iterator[Resource]:

@@ -54,7 +54,9 @@ class Show(RunReference):
     """The run to read."""
 
     transcript: bool = False
-    """Also return the transcript, as text."""
+    """Also return the transcript, as text. A long one has parts: the last line says how to read the next."""
+    after: Annotated[int, Field(ge=0)] = 0
+    """Return the part of the transcript after this event, as the last line of a part says."""
     wait_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """Wait for the end of the run for at most so many seconds."""
 

@@ -12,13 +12,7 @@ import anyio
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp_types import (
-    ElicitRequestFormParams,
-    ElicitResult,
-    NotificationParams,
-    Result,
-    ServerNotification,
-)
+from mcp_types import ElicitRequestFormParams, ElicitResult, NotificationParams, Result, ServerNotification
 from pydantic import ValidationError
 
 from ..._version import __version__

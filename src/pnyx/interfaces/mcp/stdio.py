@@ -26,7 +26,7 @@ MOST_BYTES = 16 << 20
 """Most bytes of one message."""
 
 
-async def serve_stdio(settings: Settings, log: JsonLog | None = None) -> None:
+async def serve_stdio(settings: Settings, log: JsonLog | None) -> None:
     """Serve until stdin ends, stdout has no reader, or a signal arrives; runs are then saved as paused.
 
     Calls in flight have `DRAIN_S` seconds to finish, unless another signal arrives.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Iterable
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -18,7 +19,7 @@ from ...errors import Running, UsageError
 from ...run.batch import failure
 from ...store.records.labels import LabelChange
 from ..follow import follow
-from ..render.markdown import Markdown, as_markdown, as_summary
+from ..render.markdown import Markdown, as_summary, part_of_transcript
 from ..render.terminal import clip
 from ..service import RunService
 from ..views.catalogue import describe_protocol
@@ -46,6 +47,8 @@ __all__ = [
     "transcript_of",
 ]
 
+PART_CHARS = 100_000
+"""Most characters of a part of a transcript with more than one entry: as much as assistants read at once."""
 QUICK = "quick"
 """The preset of a call that sets none: assistants wait for their answers."""
 NOTICE = (
@@ -101,15 +104,22 @@ class Caller:
         redact = self.service.redact
         return _result(record, as_summary(record, redact), why and redact(why))
 
-    async def state(self, run_id: str, transcript: bool = False, wait_s: float = 0.0) -> ToolResult:
-        """Return the state of a run when it is over, or after `wait_s` seconds. Raises `NotFound`."""
+    async def state(
+        self, run_id: str, transcript: bool = False, wait_s: float = 0.0, after: int = 0
+    ) -> ToolResult:
+        """Return the state of a run when it is over, or after `wait_s` seconds. Raises `NotFound`.
+
+        transcript, after: with a part of its transcript, see `transcript_of`.
+        """
         if wait_s:
             row = await self.service.find(run_id, self.owner)
             with anyio.move_on_after(wait_s):
                 await self._report(row.id, row.seq)
         record = await self._outcome(run_id)
         if transcript:
-            text = await transcript_of(self.service, record.row.id, self.owner)
+            text, following = await transcript_of(self.service, record.row.id, self.owner, after)
+            if following is not None:
+                text += f"\nThe transcript goes on: call `show` with transcript true and after {following}.\n"
         else:
             text = as_summary(record, self.service.redact)
         return _result(record, text)
@@ -205,7 +215,7 @@ async def resume(caller: Caller, request: Resume) -> ToolResult:
 
 async def show(caller: Caller, request: Show) -> ToolResult:
     """Read a run. Raises `NotFound`, `StoreError`."""
-    return await caller.state(request.run_id, request.transcript, request.wait_s)
+    return await caller.state(request.run_id, request.transcript, request.wait_s, request.after)
 
 
 async def cancel(caller: Caller, request: RunReference) -> ToolResult:
@@ -311,15 +321,19 @@ def _data(document: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-async def transcript_of(service: RunService, run_id: str, owner: str) -> str:
-    """A run with its transcript as Markdown. Others are answered while a long one is written."""
+async def transcript_of(
+    service: RunService, run_id: str, owner: str, after: int = 0
+) -> tuple[str, int | None]:
+    """A part of a run with its transcript as Markdown, and the `after` of the next part, None after the last.
+
+    A whole one can have megabytes, which no assistant reads, and which would hold up others.
+    """
     async with service.reading.whole(owner):
         record = await service.read(run_id, owner, prompts=False)
-        return await asyncio.to_thread(_transcript, record, service.redact)
-
-
-def _transcript(record: Record, redact: Callable[[str], str]) -> str:
-    return sendable(as_markdown(record, redact, reasoning=False))
+        found = {} if after else await service.overview(record.row.id)
+        part = partial(part_of_transcript, record, service.redact, found, after, PART_CHARS)
+        text, following = await asyncio.to_thread(part)
+    return sendable(text), following
 
 
 def sendable(text: str) -> str:

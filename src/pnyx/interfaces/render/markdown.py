@@ -24,7 +24,7 @@ from ..views.vote_only import vote_line
 from .markdown_overview import overview_lines
 from .terminal import flat, safe
 
-__all__ = ["Markdown", "Redact", "as_markdown", "as_summary", "document"]
+__all__ = ["Markdown", "Redact", "as_markdown", "as_summary", "document", "part_of_transcript"]
 
 Redact = Callable[[str], str]
 _FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
@@ -45,21 +45,53 @@ def as_markdown(record: Record, redact: Redact = str, reasoning: bool = True) ->
 
 
 def _document(record: Record, markdown: Markdown, reasoning: bool) -> Iterator[str]:
-    result, view = record.document, Transcript()
+    view = Transcript()
     entries = [entry for event in record.events if (entry := view.add(event)) is not None]
-    yield from (f"# Run {result['run_id']}", "", "## Question", "", *markdown.quoted(result["question"]), "")
-    if files := files_of(record.events):
-        yield from ("## Files", "", *(f"- {markdown.plain(file_words(row))}" for row in files), "")
-    yield from _decision(record, markdown)
-    yield from overview_lines(overview(record.events), markdown.plain)
-    yield from (*markdown.costs(view), "## Transcript", "")
+    yield from _head(record, markdown, view, overview(record.events))
     for entry in entries:
         yield from markdown.entry(entry, "###")
         if reasoning:
             yield from markdown.reasoning(entry, "####")
 
 
-def as_summary(record: Record, redact: Redact = str) -> str:
+def _head(record: Record, markdown: Markdown, view: Transcript, found: Mapping[str, Any]) -> Iterator[str]:
+    """What comes before the entries. view: after all events. found: the overview."""
+    result = record.document
+    yield from (f"# Run {result['run_id']}", "", "## Question", "", *markdown.quoted(result["question"]), "")
+    if files := files_of(record.events):
+        yield from ("## Files", "", *(f"- {markdown.plain(file_words(row))}" for row in files), "")
+    yield from _decision(record, markdown)
+    yield from overview_lines(found, markdown.plain)
+    yield from (*markdown.costs(view), "## Transcript", "")
+
+
+def part_of_transcript(
+    record: Record, redact: Redact, found: Mapping[str, Any], after: int, most_chars: int
+) -> tuple[str, int | None]:
+    """A part of the document without reasoning, and the `after` of the next part, None after the last.
+
+    found: the overview of the run. after: the `seq` of the last event of the part before; 0 for the first
+    part, which has all that comes before the entries too. most_chars: of a part with more than one entry.
+    """
+    markdown, view, chars, last = Markdown(redact), Transcript(), 0, after
+    entries: list[str] = []
+    following: int | None = None
+    for event in record.events:
+        entry = view.add(event)
+        if entry is None or following is not None or (event.seq or 0) <= after:
+            continue
+        text = "\n".join(markdown.entry(entry, "###"))
+        chars += len(text)
+        if entries and chars > most_chars:
+            following = last
+            continue
+        entries.append(text)
+        last = event.seq or last
+    head = [] if after else _head(record, markdown, view, found)
+    return "\n".join([*head, *entries]) + "\n", following
+
+
+def as_summary(record: Record, redact: Redact) -> str:
     """A summary of the run: answer, decision, cost and dissent."""
     markdown = Markdown(redact)
     return "\n".join([f"# Run {record.row.id}", "", *_decision(record, markdown)]).rstrip() + "\n"

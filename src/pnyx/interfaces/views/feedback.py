@@ -10,9 +10,9 @@ from ...core.decision import DECIDED
 from ...errors import UsageError
 from ...evaluate.owners import LEARNER, OWNER
 from ...reliability.feedback import JudgedRun, judge
-from ...run.calls.limits import now
 from ...store.records import outcomes as outcome_store
 from ...store.records import runs as store
+from ...times import now
 
 __all__ = ["feedback_document", "record_feedback"]
 

@@ -15,15 +15,16 @@ from ...core.caching.lru import LRU
 from . import bodies
 from .failures import HostError
 from .levels import other_level, set_adaptive, set_levels, wants_adaptive
-from .output_limits import MARGIN_TOKENS, USEFUL_TOKENS, is_about_limit, lower_limit, plain_numbers, read_room
-from .refusals import (
-    RENAMED,
-    refused_names,
-    refuses_no_stream,
-    refuses_stream,
-    refuses_system,
-    without_model,
+from .output_limits import (
+    MARGIN_TOKENS,
+    USEFUL_TOKENS,
+    is_about_limit,
+    is_above,
+    lower_limit,
+    plain_numbers,
+    read_room,
 )
+from .refusals import RENAMED, refused_names, refuses_no_stream, refuses_stream, refuses_system, without_model
 from .responses_requests import wants_responses
 
 __all__ = ["Adjustments", "Change", "Learned"]
@@ -189,6 +190,8 @@ def _lower_limit(
         return True, Change(f"takes {room.window} tokens of prompt and reply" if first else "", room.output)
     if refused.report.status == 429 or not is_about_limit(refused.report, message):
         return False, None
+    if refused.kind == "too_long" and is_above(message, now):
+        return False, None  # a limit above this one is that of the prompt
     if learned.max_tokens is not None and learned.max_tokens < now:
         return True, Change("")  # learned by another call
     if (limit := lower_limit(message, now)) is None:

@@ -13,13 +13,13 @@ from ...core.caching.regex import regex
 __all__ = [
     "ALLOWANCE",
     "BAD_KEY",
-    "CRASHED",
     "FAILED_GENERATION",
     "FILTERED",
     "LONGER",
     "MINIMAX",
     "NO_MODEL",
     "NO_PLACE",
+    "PASSING",
     "PER_MINUTE",
     "QUOTA",
     "RATE",
@@ -56,13 +56,13 @@ CODES: dict[int, str] = {
     500: "apierror servererror internal internalerror internalservererror internalserverexception"
     " modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled cancelled",
     503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
-    " engineoverloadederror engineoverloaded modeloverloaded serveroverloaded busy"
+    " engineoverloadederror engineoverloaded modeloverloaded serverisoverloaded serveroverloaded busy"
     " insufficientsystemresource servicetiercapacityexceeded"
     " modelnotreadyexception capacityexceeded modelisovercapacity",
     504: "deadlineexceeded timeouterror gatewaytimeout timeout",
     529: "overloadederror overloaded",
 }
-"""The HTTP status that codes, types and statuses stand for, which are written with letters alone."""
+"""The HTTP status of codes, types and statuses, which are written with letters alone."""
 
 _STATUSES = {name: status for status, names in CODES.items() for name in names.split()}
 
@@ -77,7 +77,7 @@ MINIMAX: dict[str, int] = {
 
 
 def status_of_code(code: str) -> int:
-    """The status that a host's code stands for, 0 if unknown. The name of a package before it is ignored."""
+    """The status of a host's code, 0 if unknown. The name of a package before it is ignored."""
     for part in (code, code.rpartition(".")[2]):
         if status := _STATUSES.get(re.sub(r"[^a-z]", "", part.lower())):
             return status
@@ -112,13 +112,15 @@ SPENT = regex(
     r"|usage limits?\. |regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted"
     r"|upgrade)|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due"
-    r"|PerDay|per.day\W{0,3}add|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
-    r"|billing to be enabled|account (?:is |has been |was )?suspended"
+    r"|PerDay|per.day\W{0,3}(?:add|exceeded)|calls / month"
+    r"|limit: 0\b|daily (?:free|request limit|token limit)"
+    r"|billing to be enabled|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled"
+    r"|restricted|banned|frozen)|need quota"
     r"|out of (?:\w+ ){0,3}quota|quota will be|usage limit of (?:your|the) (?:free |trial)"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
-    r"|balance is not enough|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控",
+    r"|balance is not enough|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控|已到期|续[订费]",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
@@ -209,33 +211,40 @@ NO_PLACE = regex(
 """A host that serves nobody from here, whatever the key."""
 
 BAD_KEY = regex(
-    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:x-)?(?:api|auth|access|subscription|security)[ -]?"
+    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?"
+    r"(?:api|auth|access|subscription|security)[ -]?"
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
-    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key|authentication error"
+    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key"
+    r"|\bauth(?:entication)? error"
+    r"|token (?:seems|is) invalid"
     r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌"
-    r"|(?:密钥|令牌|api[ -]?key)[^。]{0,8}(?:无效|错误|过期|失效|不正确)"
+    r"|(?:密钥|令牌|\btoken(?!s)|api[ -]?key)[^。]{0,8}(?:无效|非法|错误|过期|失效|不正确)"
     r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
-    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
+    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)|授权错误",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
 
-CRASHED = regex(
+PASSING = regex(
     r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
-    r"|invocation timed out|out of memory",
+    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|繁忙",
     re.IGNORECASE,
 )
-"""A local server whose model stopped, and which loads it again; LM Studio reports it with status 400."""
+"""A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
+model stopped, which loads it again, and hosts without room."""
 
 NO_MODEL = regex(
-    r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|has been decommissioned|is not available"
-    r"|reached the end of its life)|not found (?:the )?model|with on-demand throughput|(?:unknown"
+    r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|decommissioned|is not available"
+    r"|reached the end of its life|is blocked|disabled|does not support this api)"
+    r"|(?:has been|is|was) (?:retired|discontinued)|could not route to"
+    r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
     r"|unsupported|invalid|no such|unexpected)"
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
     r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
-    r"|requested model is not supported|unexpected model name|模型不存在|model \S+ 不存在|您无权访问",
+    r"|requested model is not supported|unexpected model name|模型不存在"
+    r"|已下线|failed to get model|model \S+ 不存在|您无权访问",
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""

@@ -16,12 +16,12 @@ from ...errors import ProviderError
 from .failure_words import (
     ALLOWANCE,
     BAD_KEY,
-    CRASHED,
     FAILED_GENERATION,
     FILTERED,
     LONGER,
     NO_MODEL,
     NO_PLACE,
+    PASSING,
     PER_MINUTE,
     QUOTA,
     RATE,
@@ -119,7 +119,9 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if NO_PLACE.search(words):
         return "refused"
-    if status == 401 or (status in (0, 400, 403, 422) and BAD_KEY.search(words)):
+    if status == 401 and found.named_status != 404:
+        return "auth"
+    if status in (0, 400, 403, 422, 500) and BAD_KEY.search(words):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
 
@@ -136,17 +138,17 @@ def _kind(found: Report) -> str:
     if status in (0, 400, 422) and FAILED_GENERATION.search(words):
         return "malformed"
     if status in (404, 405, 410) or (
-        status in (0, 400, 403, 422)
-        and (named == 404 or (NO_MODEL.search(words) or NO_MODEL.match(found.english)))
+        status in (0, 400, 401, 403, 422)
+        and (named == 404 or NO_MODEL.search(words) or NO_MODEL.match(found.english))
     ):
         return "not_found"
     if status == 403:
-        return "rate_limited" if RATE.search(words) else "auth"
+        return "rate_limited" if RATE.search(words) else "overloaded" if PASSING.search(words) else "auth"
     if status in (420, 429):
         return "rate_limited"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
-    if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or CRASHED.search(words)):
+    if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or PASSING.search(words)):
         return "overloaded"
     if status == 0:
         return (
@@ -161,18 +163,24 @@ def _is_too_long(found: Report) -> bool:
 
 def _is_over_a_limit(message: str) -> bool:
     """Whether a message compares the length of the prompt with a lower number."""
-    for match in _OVER.finditer(message):
-        length, limit = (int(number.replace(",", "")) for number in match.groups())
-        if length > limit and not _OF_OUTPUT.search(match[0]):
-            return True
+    for pattern in (_OVER, _UNDER):
+        for match in pattern.finditer(message):
+            length, limit = (int(match[name].replace(",", "")) for name in ("length", "limit"))
+            if length > limit and not _OF_OUTPUT.search(match[0]):
+                return True
     return False
 
 
-_COUNT = r"(?<![\w.])(\d[\d,]{2,11})(?![\w.]\d)"
+_LENGTH, _LIMIT = (rf"(?<![\w.])(?P<{name}>\d[\d,]{{2,11}})(?![\w.]\d)" for name in ("length", "limit"))
 _OVER = regex(
     r"\b(?:tokens?|length|sequence|context|input|prompt|request|conversation|messages?)\b"
-    rf"[^.;]{{0,60}}?{_COUNT}[^.;]{{0,40}}?(?:exceed|(?:greater|more|longer|larger|higher) than|over|above|>"
-    rf"|tokens long\b.{{0,20}}max|can (?:take|hold))[^.;]{{0,60}}?{_COUNT}",
+    rf"[^.;]{{0,60}}?{_LENGTH}[^.;]{{0,40}}?(?:exceed|(?:greater|more|longer|larger|higher) than|over|above|>"
+    rf"|tokens long\b.{{0,20}}max|can (?:take|hold))[^.;]{{0,60}}?{_LIMIT}",
+    re.IGNORECASE,
+)
+_UNDER = regex(
+    rf"(?:up to|at most|max(?:imum)?|limit|no more than|longest)\b[^.;]{{0,40}}?{_LIMIT}[^.;]{{0,40}}?"
+    rf"(?:\bbut\b|received|given|\bgot\b|\bhas\b|\bis\b|contains?|requested)[^.;]{{0,40}}?{_LENGTH} tokens",
     re.IGNORECASE,
 )
 _OF_OUTPUT = regex(

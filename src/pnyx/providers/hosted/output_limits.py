@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...core.caching.regex import regex
 from .reports import Report
 
-__all__ = ["USEFUL_TOKENS", "Room", "is_about_limit", "lower_limit", "plain_numbers", "read_room"]
+__all__ = ["USEFUL_TOKENS", "Room", "is_about_limit", "is_above", "lower_limit", "plain_numbers", "read_room"]
 
 LEAST_TOKENS = 16
 """Fewer output tokens are no reply."""
@@ -101,7 +101,7 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"\b(?:input|prompt|messages)\b", re.IGNORECASE)
 _LIMIT = regex(
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) tokens?\b|generation length",
+    r"|(?:output|completion) tokens?\b|generation length|tokens to generate",
     re.IGNORECASE,
 )
 _TOO_MUCH = regex(
@@ -142,6 +142,11 @@ def lower_limit(message: str, now: int) -> int | None:
     if not allowed and now // 2 < USEFUL_TOKENS:
         return None
     return max(allowed) if allowed else now // 2
+
+
+def is_above(message: str, now: int) -> bool:
+    """Whether all numbers that the host names are above the output limit of the request."""
+    return min(_bounds(message), default=0) > now
 
 
 _NUMBER = regex(r"(?<![A-Za-z0-9_])(?<!(?<!\.)\.)(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12})(?![A-Za-z0-9_]|\.\d)")

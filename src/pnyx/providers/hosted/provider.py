@@ -48,7 +48,7 @@ MAX_CHANGES = 12
 
 def open_hosted(kind: str, *, base_url: str, api_key: str | None = None) -> HostedProvider:
     """A provider that speaks the dialect of `kind`, a key of `DIALECTS`. api_key: None sends none."""
-    return HostedProvider(DIALECTS[kind], base_url, api_key)
+    return HostedProvider(DIALECTS[kind], base_url.strip(), api_key)
 
 
 class HostedProvider:
@@ -56,8 +56,9 @@ class HostedProvider:
 
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
-        self._host = urlsplit(base_url).netloc.rpartition("@")[2]
+        self._host = urlsplit(base_url).netloc.rpartition("@")[2] or "base_url"
         self._hostname = urlsplit(base_url).hostname or ""
+        self._has_no_path = dialect.has_plain_requests and not urlsplit(base_url).path.strip("/")
         self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._plain: PlainWriter | None = None
         if dialect.has_plain_requests and not dialect.is_azure(urlsplit(base_url).hostname):
@@ -73,7 +74,10 @@ class HostedProvider:
         try:
             return await self._complete(call, on_text)
         except ProviderError as exc:
-            message = one_line(f"{self._host}: {exc}", self._secrets)
+            words = str(exc)
+            if exc.kind == "not_found" and self._has_no_path:
+                words = words.replace("check base_url", "check base_url, which mostly ends with /v1")
+            message = one_line(f"{self._host}: {words}", self._secrets)
             # The original may quote the request with its key, so it is not chained.
             raise ProviderError(
                 exc.kind, message, retry_after=exc.retry_after, billed=exc.billed, retries=exc.retries
@@ -103,7 +107,7 @@ class HostedProvider:
                 thoughts = HeldThoughts(show, reply.has_reasoning)
                 show = thoughts.add
             try:
-                async with aclosing(self._texts(call, sent, reply, on_text is not None)) as texts:
+                async with aclosing(self._texts(call, sent, reply)) as texts:
                     async for text in texts:
                         if show is not None:
                             show(text)
@@ -155,12 +159,9 @@ class HostedProvider:
                 self._builder = await asyncio.to_thread(self._load)
         return self._builder
 
-    async def _texts(
-        self, call: Call, request: HostRequest, reply: Reply, stream: bool
-    ) -> AsyncGenerator[str]:
+    async def _texts(self, call: Call, request: HostRequest, reply: Reply) -> AsyncGenerator[str]:
         """Send the request, and yield the text of its reply as `reply` reads it."""
-        stream = stream or request.body.get("stream") is True
-        limits = Limits.of(call.max_tokens, call.timeout_s, call.searches, stream)
+        limits = Limits.of(call.max_tokens, call.timeout_s, call.searches)
         async with self._connection.request(
             "POST", request.url, request.headers, limits, request.body
         ) as response:

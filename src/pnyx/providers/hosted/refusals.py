@@ -50,7 +50,8 @@ _REFUSED = regex(
     r"|input should|above maximum"
     r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
     r"|only .{0,30}(?:supported|allowed|accepted|permitted)"
-    r"|requires --|no endpoints found that|不支持|不被[^。]{0,12}支持|无效|非法|不合法|有误|仅支持",
+    r"|requires --|no endpoints found that|could not be mapped|does not match|不支持"
+    r"|不被[^。]{0,12}支持|无效|非法|不合法|不能|有误|仅支持",
     re.IGNORECASE,
 )
 _NOT_OFFERED = regex(
@@ -71,7 +72,7 @@ _IN_PASSING = regex(
 )
 _OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
 """All of it, and not one of its fields."""
-_NOT_BOTH = regex(r"both|together|same time|simultaneous|only one|either", re.IGNORECASE)
+_NOT_BOTH = regex(r"both|together|same time|simultaneous|only one|either|同时", re.IGNORECASE)
 _ROUTING = regex(r"no endpoints found that", re.IGNORECASE)
 _ANY_OF_THEM = regex(r"that can handle the requested parameters", re.IGNORECASE)
 """OpenRouter's words where no host of a model knows all parameters of a request."""
@@ -104,6 +105,8 @@ _PLAIN_WORDS = {
 }
 """Words for a parameter other than its name."""
 
+_SERDE = regex(r"target type: ([\w.\[\]]+): (?:invalid|unknown|expected)", re.IGNORECASE)
+"""How servers in Rust say where a request is wrong."""
 _CLAUSES = regex(r"(?<=[.!?;])\s+|\n|[。\uff1b]")
 
 
@@ -143,11 +146,12 @@ def _is_of_host(tool: Any) -> bool:
 def _named(found: Report, names: list[str], body: dict[str, Any], model: str) -> list[str]:
     # A report of pydantic has the place of a mistake on one line, and its words, indented, on the next one.
     text = re.sub(r"\n\s+", ": ", without_model(found.english, model))
-    if found.param and found.param != "output_config":
-        by_path = _by_path(found.param, names)
+    path = found.param or (place[1] if (place := _SERDE.search(text)) else "")
+    if path and path != "output_config":
+        by_path = _by_path(path, names)
         if by_path:
             return by_path if _is_refusal(by_path[0], found, text) else []
-        if _is_elsewhere(found.param, text):
+        if _is_elsewhere(path, text):
             return []
     refused = [name for clause in _CLAUSES.split(text) for name in _in_clause(clause, names)]
     dispensable = [name for name in names if name in DISPENSABLE and _mentions(name, text)]
@@ -233,8 +237,7 @@ def _in_clause(clause: str, names: list[str]) -> list[str]:
 def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:
     """Where `clause` names a parameter, the surest way first: quoted, by its name, or by other words."""
     if match := _quoted(name).search(clause):
-        start, end = match.span("name" if match["name"] else "last")
-        yield 0, start, end, name
+        yield 0, *match.span(match.lastgroup or 0), name
         return
     if name not in WORDS_BY_ACCIDENT and (match := _bare(name).search(clause)):
         if _REFUSED.search(clause) or name in bodies.SCHEMA:
@@ -275,10 +278,13 @@ def _bare(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _quoted(name: str) -> re.Pattern[str]:
-    """The name in quotes or brackets, announced as a parameter, or as the last word after a colon."""
+    """The name in quotes or brackets, called a parameter, or as the last word after a colon."""
     parts = r"[\s_.-]?".join(_words(name))
-    before = r"(?:['\"`\[(]|(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?)"
-    return re.compile(rf"(?:{before}(?P<name>{parts})(?![\w-])|: (?P<last>{parts})\W*$)", re.IGNORECASE)
+    before = r"['\"`\[(](?:body\.)?|(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
+    after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|参数))"
+    return re.compile(
+        rf"(?:{before}|参数 ?)(?P<name>{parts})(?![\w-])|{after}|: (?P<last>{parts})\W*$", re.IGNORECASE
+    )
 
 
 @lru_cache(maxsize=128)
@@ -289,11 +295,11 @@ def _listed(name: str) -> re.Pattern[str]:
 
 
 _SYSTEM = regex(
-    r"(?:system|developer) (?:role|message|prompt|instruction)s?\b[^.]{0,40}(?:\bnot\b|n't|unsupported"
+    r"(?:system|developer)[ _](?:role|message|prompt|instruction)s?\b[^.]{0,40}(?:\bnot\b|n't|unsupported"
     r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
     r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
     r"|developer instruction|(?<!optional system message, )conversation roles must alternate"
-    r"|only user and assistant roles|first message\b[^.]{0,20}\brole\b[^.]{0,20}must be user"
+    r"|only user and assistant roles|first message\b(?:[^.]{0,20}\brole\b[^.]{0,20})? must be (?:from )?user"
     r"|messages\[0\]\W{1,3}role must be user|role:? ['\"`]?system['\"`]? (?:is )?not"
     r"|(?:unsupported|unexpected|invalid) role:? ['\"`\\]*(?:system|developer)"
     r"|unknown variant `(?:system|developer)`|不支持 ?['\"`]?(?:system|系统)",

@@ -139,7 +139,7 @@ def read_report(status: int, body: str) -> Report:
         document = document[0]
     if not isinstance(document, Mapping):
         return Report(status, str(document))
-    found = _report(document.get("error") or document, document)
+    found = report(document) or _report(document.get("error") or document, document)
     if status == 424:  # of Bedrock, with the status of the host behind it
         status = _status(document.get("originalStatusCode")) or status
     return Report(status, found.message, found.code, found.param, found.items, found.details)
@@ -169,7 +169,10 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         code = " ".join(str(name) for name in names if name)
         if (inner := _inner(found)) is not None and depth < MAX_DEPTH:
             return _wrapped(inner, around, code, depth)
-        return Report(next(filter(None, map(_status, names)), 0) or _status_in(names), str(found), code)
+        # Spring, Fastify and Nest have the phrase of the status as `error`, and the words beside it.
+        words = next((one for name in _MESSAGES if isinstance(one := around.get(name), str)), "")
+        text = f"{found}: {words}" if words not in str(found) else str(found)
+        return Report(next(filter(None, map(_status, names)), 0) or _status_in(names), text, code)
     numbers = [found.get(name) for name in ("code", "status", "status_code", "http_code", "statusCode")]
     numbers += [around.get(name) for name in ("code", "status", "status_code")] if around is not found else []
     status = next(filter(None, map(_status, numbers)), 0)
@@ -178,11 +181,15 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     said = [found[name] for name in (*_MESSAGES, "title") if found.get(name)]
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
-    if items := _items(message) or _items(found.get("details"), "loc"):
+    if items := _items(message) or _items(found.get("errors")) or _items(found.get("details"), "loc"):
         return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
         return _wrapped(inner, found, code, depth)
-    text = message if isinstance(message, str) else json.dumps(message or dict(found), default=str)
+    text = (
+        message
+        if isinstance(message, str)
+        else json.dumps(message or dict(found), ensure_ascii=False, default=str)
+    )
     raw = _quoted(found)
     if raw and str(raw) not in text:
         inner = _inner(raw)
@@ -214,7 +221,14 @@ def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, dep
 
 
 def _items(found: Any, key: str = "") -> tuple[Report, ...]:
-    """A report for each of several failures; none if `found` is no list of them, or the first lacks `key`."""
+    """A report for each of several failures; none if `found` is no list of them, or the first lacks `key`.
+
+    ASP.NET has the messages by the field that they are about.
+    """
+    if isinstance(found, Mapping) and found and all(isinstance(said, list) for said in found.values()):
+        found = [
+            {"loc": name.removeprefix("$."), "msg": str(said[0])} for name, said in found.items() if said
+        ]
     listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
     return tuple(map(_item, listed)) if listed and (not key or key in listed[0]) else ()
 

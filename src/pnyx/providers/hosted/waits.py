@@ -47,6 +47,9 @@ _FIELDS = regex(
 _RESET = regex(r'"x-ratelimit-reset(?:-requests|-tokens)?\\?"\s*:\s*\\?"?([\w.:-]+)', re.IGNORECASE)
 _UNITS = {"d": 86_400.0, "h": 3600.0, "ms": 0.001, "mil": 0.001, "m": 60.0, "s": 1.0}
 
+_RATELIMIT = regex(r"\b(?:remaining|r)=0\b.*\b(?:reset|t)=(\d+)")
+"""The `RateLimit` header of the IETF's drafts: before the eighth one, and since."""
+
 RESETS = (
     *("ratelimit-reset", "x-ratelimit-reset", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"),
     *("x-ratelimit-reset-requests-minute", "x-ratelimit-reset-tokens-minute"),
@@ -74,6 +77,7 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
         if found is not None:
             return found
     waits = [_reset(headers[name]) for name in RESETS if name in headers and _is_used_up(headers, name)]
+    waits += [_seconds(match[1]) for match in _RATELIMIT.finditer(headers.get("ratelimit", ""))]
     known = [wait for wait in waits if wait is not None and wait <= LONGEST_RESET_S]
     return max(known, default=None)
 

@@ -8,10 +8,10 @@ from typing import Any
 from ...core.events import CallFailed, CallStarted, SeatDropped
 from ...core.models import Seat
 from ...errors import ProviderError
+from ...times import now
 from ..context import RunContext
 from ..journal import CUT_OFF, CutOff
 from ..spending.budget import Bill, nusd, usd
-from .limits import now
 
 __all__ = ["FailedCalls"]
 

@@ -9,15 +9,13 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from ...core.thinking import Effort
 from ...errors import ProviderError
 from .turns import LATE_S, LocalTurns, SharedTurns, Source, Turns, spacing_of
 
-__all__ = ["Deadline", "Gate", "Limits", "Slot", "delay", "now"]
+__all__ = ["Deadline", "Gate", "Limits", "Slot", "delay"]
 
 BACKOFF_S = 0.5
 LONGEST_WAIT_S = 60.0
@@ -37,17 +35,6 @@ def delay(tries: int, error: ProviderError) -> float | None:
         return error.retry_after if error.retry_after <= LONGEST_WAIT_S else None
     ceiling = min(LONGEST_WAIT_S / 2, BACKOFF_S * 2.0 ** (tries - 1))
     return ceiling * (0.5 + 0.5 * random.random())
-
-
-def now() -> str:
-    """Return the time in UTC, ISO 8601 with milliseconds."""
-    second, rest = divmod(time.time_ns(), 1_000_000_000)
-    return f"{_second(second)}.{rest // 1_000_000:03d}Z"
-
-
-@lru_cache(maxsize=2)  # many events have the same second
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
 
 
 @dataclass(frozen=True, slots=True)

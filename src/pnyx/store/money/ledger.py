@@ -11,16 +11,7 @@ from functools import cache
 from math import inf
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    bindparam,
-    literal_column,
-    or_,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, or_, select, text, update
 
 from ...core.models import NUSD, money
 from ...errors import OutOfBudget

@@ -9,13 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    bindparam,
-    insert,
-    or_,
-    select,
-)
+from sqlalchemy import Connection, bindparam, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from ...core.caching.regex import regex

@@ -55,3 +55,19 @@ def test_words_for_what_an_answer_is_like_are_not_what_nothing_is(code: str) -> 
 )
 def test_the_question_decides(text: str, question: str | None, answer: str | None) -> None:
     assert final_answer(text, question) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "asked", "answer"),
+    [
+        ("Final answer: unknown", "Answer yes, no or unknown.", "unknown"),
+        ("Final answer: unknown", "Which word is meant?", "unknown"),
+        ("Final answer: unknown", "Where does it run?", None),
+    ],
+)
+@pytest.mark.parametrize("question", ["{document} {asked}", "{asked} {document}"])
+def test_a_long_document_beside_the_question_hides_nothing(
+    reply: str, asked: str, answer: str | None, question: str
+) -> None:
+    document = "The service stores its rows in a table. " * 2_000
+    assert final_answer(reply, question.format(document=document, asked=asked)) == answer

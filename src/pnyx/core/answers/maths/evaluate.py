@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from .nodes import Apply, Constant, Node, Number, Variable
 
-__all__ = ["POINTS", "UndefinedError", "close", "is_real", "number", "values", "variables"]
+__all__ = ["POINTS", "UndefinedError", "close", "inexact", "is_real", "number", "values", "variables"]
 
 DIGITS = 50
 POINTS = 4
@@ -81,7 +81,7 @@ def close(one: Value, two: Value) -> bool:
     """Whether two values are equal: exactly if both are rational, else to 30 digits."""
     if isinstance(one, Fraction) and isinstance(two, Fraction):
         return one == two
-    a, b = _inexact(one), _inexact(two)
+    a, b = inexact(one), inexact(two)
     if mp().isinf(a) or mp().isinf(b):
         return bool(a == b)
     return bool(abs(a - b) <= mp().mpf(10) ** -30 * max(abs(a), abs(b), mp().mpf(10) ** -10))
@@ -98,7 +98,8 @@ def _point(name: str, n: int) -> Fraction:
     return -value if n >= 2 and (n + negative) % 2 else value
 
 
-def _inexact(value: Value) -> Value:
+def inexact(value: Value) -> Value:
+    """`value` as a number of mpmath, if it is exact."""
     return mp().mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
 
 
@@ -129,7 +130,7 @@ def _value(node: Node, at: Mapping[str, Value]) -> Value:
 def _checked(value: Value) -> Value:
     if isinstance(value, Fraction):
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > 2 * MAX_BITS:
-            return _checked(_inexact(value))
+            return _checked(inexact(value))
         return value
     context = mp()
     if context.isnan(value):
@@ -177,33 +178,33 @@ def _apply(name: str, args: list[Value]) -> Value:
         case "max" | "min":
             if not all(map(is_real, args)):
                 raise UndefinedError
-            return (max if name == "max" else min)(args, key=_inexact)
+            return (max if name == "max" else min)(args, key=inexact)
         case "gcd" | "lcm":
             if not all(isinstance(a, Fraction) and a.denominator == 1 for a in args):
                 raise UndefinedError
             return Fraction((math.gcd if name == "gcd" else math.lcm)(*map(int, args)))
         case "deg":
-            return _inexact(first) * mp().pi / 180
+            return inexact(first) * mp().pi / 180
         case "log" | "ln" | "lg":
             return _log(name, args)
     if name.endswith("()"):
         return _unknown(name, args)
-    return _function(name, _inexact(first))
+    return _function(name, inexact(first))
 
 
 def _unknown(name: str, args: list[Value]) -> Value:
     """A value of an unknown function: another for other arguments, and without any of the usual laws."""
     context = mp()
-    total = sum((n + 2) * _inexact(arg) for n, arg in enumerate(args))
+    total = sum((n + 2) * inexact(arg) for n, arg in enumerate(args))
     if context.mag(total) > 60:
         raise UndefinedError
-    return context.cos(total + _inexact(_point(name, len(args) % 2))) + _inexact(_point(name, 0))
+    return context.cos(total + inexact(_point(name, len(args) % 2))) + inexact(_point(name, 0))
 
 
 def _both(args: list[Value], operation: Any) -> Value:
     if all(isinstance(a, Fraction) for a in args):
         return operation(*args)
-    return operation(*map(_inexact, args))
+    return operation(*map(inexact, args))
 
 
 def _power(base: Value, exponent: Value) -> Value:
@@ -216,7 +217,7 @@ def _power(base: Value, exponent: Value) -> Value:
             root = _root(base, Fraction(exponent.denominator))
             if isinstance(root, Fraction):
                 return _power(root, Fraction(exponent.numerator))
-    a, b = _inexact(base), _inexact(exponent)
+    a, b = inexact(base), inexact(exponent)
     if a == 0:
         if mp().re(b) <= 0:
             raise UndefinedError
@@ -238,7 +239,7 @@ def _root(base: Value, degree: Value) -> Value:
         above, below = (_exact_root(part, n) for part in (abs(base.numerator), base.denominator))
         if base >= 0 and above is not None and below is not None:
             return Fraction(above, below)
-    value = _inexact(base)
+    value = inexact(base)
     if n % 2 and is_real(value) and value < 0:
         return -mp().root(-value, n)
     return mp().root(value, n) if n != 2 else mp().sqrt(value)
@@ -261,15 +262,15 @@ def _factorial(value: Value) -> Value:
             raise UndefinedError
         if value <= MAX_FACTORIAL:
             return Fraction(math.factorial(int(value)))
-    if not is_real(value) or abs(_inexact(value)) > 50_000:
+    if not is_real(value) or abs(inexact(value)) > 50_000:
         raise UndefinedError
-    return mp().gamma(_inexact(value) + 1)
+    return mp().gamma(inexact(value) + 1)
 
 
 def _binomial(above: Value, below: Value) -> Value:
     if all(isinstance(v, Fraction) and v.denominator == 1 and 0 <= v <= 1000 for v in (above, below)):
         return Fraction(math.comb(int(above), int(below)))
-    a, b = _inexact(above), _inexact(below)
+    a, b = inexact(above), inexact(below)
     if not (is_real(a) and is_real(b)) or max(abs(a), abs(b)) > 50_000:
         raise UndefinedError
     return mp().binomial(a, b)
@@ -285,7 +286,7 @@ def _determinant(items: list[Value]) -> Value:
     """The determinant of a square matrix, given row by row: by elimination."""
     size = math.isqrt(len(items))
     if not all(isinstance(item, Fraction) for item in items):
-        items = list(map(_inexact, items))
+        items = list(map(inexact, items))
     rows = [items[n * size : (n + 1) * size] for n in range(size)]
     result: Value = Fraction(1)
     for n in range(size):
@@ -313,11 +314,11 @@ def _rounded(name: str, value: Value) -> Value:
 
 
 def _log(name: str, args: list[Value]) -> Value:
-    value = _inexact(args[0])
+    value = inexact(args[0])
     if value == 0:
         raise UndefinedError
     if len(args) == 2:
-        base = _inexact(args[1])
+        base = inexact(args[1])
         return mp().log(value) / mp().log(base)
     if name == "log":
         # A base that is not written is 10 for some and e for others: laws that hold in every base hold here.

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cmp_to_key
 from typing import Any
 
-from .evaluate import close, is_real, mp, number
+from .evaluate import close, inexact, is_real, mp, number
 from .nodes import (
     Apply,
     Comparison,
@@ -126,7 +126,7 @@ def _solved(relation: Comparison) -> list[Span] | None:
         left, right = terms[n], terms[n + 1]
         other, sign = (right, sign) if n == at[0] else (left, _FLIP[sign])
         end = _end(other)
-        if end is None or mp().isinf(_inexact(end)):
+        if end is None or mp().isinf(inexact(end)):
             return None
         sides = {
             "<": [Span(-infinity, end)],
@@ -174,7 +174,7 @@ def _shift(node: Node) -> Any:
 def _sum(one: Any, two: Any) -> Any:
     if isinstance(one, Fraction) and isinstance(two, Fraction):
         return one + two
-    return _inexact(one) + _inexact(two)
+    return inexact(one) + inexact(two)
 
 
 def _end(value: Value) -> Any:
@@ -185,14 +185,10 @@ def _end(value: Value) -> Any:
     return found if found is not None and is_real(found) else None
 
 
-def _inexact(value: Any) -> Any:
-    return mp().mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
-
-
 def _order(one: Any, two: Any) -> int:
     if close(one, two):
         return 0
-    return -1 if _inexact(one) < _inexact(two) else 1
+    return -1 if inexact(one) < inexact(two) else 1
 
 
 _END_KEY = cmp_to_key(_order)

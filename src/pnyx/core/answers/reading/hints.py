@@ -12,10 +12,10 @@ from ..numbers.units import NONE, Unit, read_unit
 from ..words import decimal_marks, table
 from .choices import numbered_options
 
-__all__ = ["NO_HINTS", "Hints", "hints_of", "question_unit"]
+__all__ = ["NO_HINTS", "Hints", "ends_of", "hints_of", "question_unit"]
 
 _CHARS = 20_000
-"""Characters of a question that are searched."""
+"""Characters of a question that are searched: those at its start and its end, half each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,20 @@ class Hints:
 NO_HINTS = Hints()
 
 
-@functools.lru_cache(maxsize=256)
+def ends_of(question: str) -> str:
+    """The start and the end of a long question, which say what is asked about the document between them."""
+    if len(question) <= _CHARS:
+        return question
+    return f"{question[: _CHARS // 2]}\n{question[-_CHARS // 2 :]}"
+
+
 def hints_of(question: str | None) -> Hints:
     """The hints in `question`; none without one."""
-    text = (question or "")[:_CHARS]
+    return _hints_of(ends_of(question or ""))
+
+
+@functools.lru_cache(maxsize=256)
+def _hints_of(text: str) -> Hints:
     if not text.strip():
         return NO_HINTS
     language = language_of(text)

@@ -16,7 +16,7 @@ from ...markup.reasoning import split
 from ...prose.language import is_english, language_of
 from ..code.calls import short_calls
 from ..reading.envelopes import boxed_value, hashed, object_answer, tagged, whole_object_answer
-from ..reading.hints import hints_of
+from ..reading.hints import ends_of, hints_of
 from ..reading.labels import Label, find_label, flatten, is_denied
 from ..same.equivalence import normalise, read, same
 from ..words import table
@@ -45,7 +45,7 @@ def final_answer(text: str, question: str | None = None, choices: Sequence[str] 
     returned as the letter (A for the first). An answer such as `N/A` is None. The answer of a reply that
     ends on calls of tools is these, see `calls`.
     """
-    return _final_answer(text, question, tuple(choices))
+    return _final_answer(text, question and ends_of(question), tuple(choices))
 
 
 @remembered

@@ -23,7 +23,7 @@ from ..numbers.ranges import read_range, read_ratio
 from ..numbers.units import NONE, read_unit
 from ..reading.choices import chosen, contradicts, place_of
 from ..reading.counts import in_digits
-from ..reading.hints import NO_HINTS, Hints, hints_of
+from ..reading.hints import NO_HINTS, Hints, ends_of, hints_of
 from ..reading.parse import Answer, mathematical, normalise, read
 from ..words import months
 from .amounts import stated_amount
@@ -58,6 +58,7 @@ def same(a: str, b: str, question: str | None = None) -> bool:
     """
     if a == b:
         return True
+    question = question and ends_of(question)
     hints = hints_of(question)
     one, two = without_label(a), without_label(b)
     if asks_for_status(question) and same_status(one, two):

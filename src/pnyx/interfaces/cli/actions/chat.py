@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from .... import protocols
-from ....config.paths import data_dir
+from ....config.paths import data_dir, expand_path
 from ....config.schema import Settings
 from ....core.context.files import File, file_rows, unique_names
 from ....core.models import money
@@ -243,11 +243,11 @@ class Session:
         self.output.err.line(f"{self._sum()}; {limit}")
 
     async def file(self, path: str) -> None:
-        await self._add(FileFlags((_own(path),)) if path else None, "/file PATH")
+        await self._add(FileFlags((_expand(path),)) if path else None, "/file PATH")
 
     async def dir(self, argument: str) -> None:
         path, *globs = argument.split() or [""]
-        await self._add(FileFlags((), (_own(path),), globs) if path else None, "/dir PATH")
+        await self._add(FileFlags((), (_expand(path),), globs) if path else None, "/dir PATH")
 
     async def diff(self, revision: str) -> None:
         await self._add(FileFlags(diff=revision), "/diff")
@@ -307,8 +307,8 @@ class Session:
             _write(name, text, overwrite=name != argument)
         except FileExistsError as exc:
             raise UsageError(f"{name} already exists; overwrite it with: /save {name}!") from exc
-        except (OSError, RuntimeError) as exc:  # RuntimeError if "~" cannot be expanded
-            raise UsageError(f"cannot write {name}: {getattr(exc, 'strerror', None) or exc}") from exc
+        except OSError as exc:
+            raise UsageError(f"cannot write {name}: {exc.strerror or exc}") from exc
         self.output.note(f"saved to {name}")
 
     async def help(self, _: str) -> None:
@@ -352,13 +352,16 @@ COMMANDS = {
 }
 
 
-def _own(path: str) -> Path:
-    return Path(path).expanduser()
+def _expand(path: str) -> Path:
+    try:
+        return expand_path(path)
+    except ValueError as exc:
+        raise UsageError(f"{clip(path, 80)} {exc}") from None
 
 
 def _write(name: str, text: str, *, overwrite: bool) -> None:
     """Write a file completely or not at all. Raises `FileExistsError` unless `overwrite`."""
-    path = Path(name).expanduser()
+    path = _expand(name)
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(path)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")

@@ -7,9 +7,9 @@ import sys
 import click
 
 from ....config.schema import KEEP, Settings
-from ....core.durations import parse_duration
 from ....errors import UsageError
 from ....store.records.pruning import Prunable, Rule
+from ....times import parse_duration
 from ... import retention
 from ...open_settings import open_settings
 from ...run_records import RunRecords

@@ -23,7 +23,7 @@ from ....run.spec import Spec
 from ...follow import wait_for_result, wait_unless_disconnected, watch
 from ...service import RunService
 from ...views.transcript import Transcript, location
-from ..errors import Exact, refusal
+from ..errors import Exact, error_response, refusal
 from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
 from .answer import Answer, pieces
@@ -183,7 +183,7 @@ class Exchange:
             try:
                 response = self._response(run_id, await result, body)
             except PnyxError as exc:
-                response = refusal(503, self.service.redact(str(exc)))
+                response = error_response(exc, self.service.redact, f"run {run_id}")
             if response.status_code >= 400:
                 # The head is gone with 200: what is left is to say in the body what it would have said.
                 state, path = self.request.scope["state"], self.request.url.path
