@@ -151,7 +151,7 @@ DIALECTS = {
         extra="anthropic",
     ),
     "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google", extra="google"),
-    "mistral": Dialect(OpenAIReader, OPENAI, _mistral, extra="mistral"),
+    "mistral": Dialect(OpenAIReader, OPENAI, _mistral, thinking="mistral", extra="mistral"),
     "ollama": Dialect(OpenAIReader, OPENAI, _openai),
     "deepseek": Dialect(OpenAIReader, OPENAI, _openai),
     "openrouter": Dialect(

@@ -49,17 +49,21 @@ def runs(
 ) -> int:
     output = streams()
     except_owner = None if evaluations else OWNER
-    filters = {"status": status, "without": except_owner, "tag": tag, "pinned": pinned}
+    filters: dict[str, Any] = {"status": status, "without": except_owner, "tag": tag, "pinned": pinned}
     rows, printed = list[list[str]](), JsonList(output.out)
 
-    async def read(stored: RunRecords) -> None:
+    async def read(stored: RunRecords) -> bool:
+        """Whether there are runs of evaluations alone."""
+        found = False
         async for page in _pages(stored, limit, filters):
+            found = True
             if as_json:
                 printed.add([record.printed for record in page])
             else:
                 rows.extend(map(_row, page))
+        return not found and bool(await stored.list_runs(limit=1, **filters | {"without": None}))
 
-    with_records(open_settings(), read)
+    hidden = with_records(open_settings(), read)
     if as_json:
         printed.end()
     elif rows:
@@ -67,7 +71,8 @@ def runs(
     else:
         parts = (status and f"the status {status}", tag and f"the tag {tag}", "a pin" if pinned else "")
         wanted = " and ".join(filter(None, parts))
-        output.note(f"no runs with {flat(wanted)}" if wanted else "no runs yet")
+        none = f"no runs with {flat(wanted)}" if wanted else "no runs yet"
+        output.note(f"{none}; those of evaluations: pnyx runs --evaluations" if hidden else none)
     return 0
 
 
