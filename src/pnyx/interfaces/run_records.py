@@ -341,9 +341,9 @@ class RunRecords:
         """The newest uses of keys, oldest first."""
         return await self._database.read(partial(keys.uses, limit=limit))
 
-    async def remove_key(self, name: str) -> None:
-        """Revoke a server key. Raises `NotFound`."""
-        await self._database.write(partial(keys.remove, name=name))
+    async def remove_key(self, name: str) -> int:
+        """Revoke a server key. Return how many of its runs waited and are paused. Raises `NotFound`."""
+        return await self._database.write(partial(keys.remove, name=name))
 
     async def share(
         self, prefix: str, expires_s: float = DEFAULT_S, owner: str | None = None
