@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from pnyx.evaluate.analysis.log import Log, Row
 from pnyx.evaluate.report.document import document
-from pnyx.evaluate.report.formats import amount, clip, interval, listed, p_value, percent, points, shown, usd
+from pnyx.evaluate.report.formats import amount, clip, interval, p_value, percent, points, shown, usd
 from pnyx.evaluate.report.page import page
 from pnyx.evaluate.report.plots import Scale, ticks
 from pnyx.evaluate.report.text import WIDTH, render
@@ -196,12 +196,11 @@ def test_figures_are_formatted_for_people() -> None:
     assert [usd(cost) for cost in (None, 0, 0.00001, 0.0123, 12.5)] == [
         "unknown",
         "$0",
-        "$1.0e-05",
+        "$0.00001",
         "$0.0123",
         "$12.50",
     ]
     assert [amount(n) for n in (3.0, 3.25, 1234.5)] == ["3", "3.2", "1,234"]
-    assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert shown(" a\x1b[2J\n\u202eb ") == "a\ufffd[2J \ufffdb"
 
 

@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from pnyx.interfaces.render.terminal import clip, columns, excerpt, flat, safe, wrap
 
@@ -100,6 +101,24 @@ def test_code_keeps_its_lines() -> None:
 @given(st.text(st.characters(categories=["L", "Zs", "Nd"], include_characters="\n"), max_size=300))
 def test_wrapping_loses_only_whitespace(text: str) -> None:
     assert "".join("".join(wrap(text, 30)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("after: self-host now", ["after:", "self-host now"]),
+        ("$0.0139 · 4.0 s.", ["$0.0139 ·", "4.0 s."]),
+        ("運用の負担が最も大きな、費用です", ["運用の負担が", "最も大きな、", "費用です"]),
+        ("x 費用 of https://a.example/b", ["x 費用 of", "https://a.exa", "mple/b"]),
+    ],
+)
+def test_a_line_ends_where_a_reader_expects_it(text: str, lines: list[str]) -> None:
+    assert list(wrap(text, 13)) == lines
+
+
+@given(st.text(st.characters(categories=["L", "Zs", "Nd"]), max_size=100), st.integers(4, 40))
+def test_no_line_is_wider_than_the_terminal(text: str, width: int) -> None:
+    assert all(cell_len(line) <= width for line in wrap(text.lstrip(), width))
 
 
 def test_columns_are_aligned_also_with_wide_characters() -> None:

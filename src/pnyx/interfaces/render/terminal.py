@@ -8,7 +8,6 @@ line. JSON output is not changed: it is exact.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...core.caching.regex import regex
@@ -24,6 +23,16 @@ _UNSAFE = regex(
     "\ud800-\udfff]"  # halves of characters
 )
 _BREAK = regex("\r\n|[\u2028\u2029]")
+_WIDE = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6"
+"""Chinese and Japanese characters, between which a line may end."""
+_CLOSING = "\u3001\u3002\uff0c\uff0e\uff1a\uff1b\uff01\uff1f\uff09\u300d\u300f\u3011\u3009\u300b\u2026\u30fc"
+"""Signs with which no line starts: commas, stops, closing brackets, the sign of a long vowel."""
+_CHUNK = regex(
+    r"(\s*)("
+    r"[\d.,]+ (?:s|min|h|B|kB|MB|GB|%)(?![^\s.,;:)])"  # a figure stays with its unit
+    rf"|[{_WIDE}][{_CLOSING}]*"
+    rf"|[^\s{_WIDE}]+)"
+)
 
 
 class ClosedPipe(Exception):  # noqa: N818 (an event, named after what happened)
@@ -63,16 +72,43 @@ def excerpt(text: str, lines: int = 6, chars: int = 500) -> str:
 
 
 def wrap(text: str, width: int, indent: str = "") -> Iterator[str]:
-    """Wrap `text` between words to fit `width`. Fenced and indented code is not wrapped."""
+    """Wrap `text` between words to fit `width` cells. Fenced and indented code is not wrapped."""
     fenced = False
     for line in text.split("\n"):
         fence = line.lstrip().startswith("```")
         fenced ^= fence
-        if fence or fenced or len(line) <= width - len(indent) or line.startswith(("    ", "\t", "|")):
+        if fence or fenced or _cells(line) <= width - len(indent) or line.startswith(("    ", "\t", "|")):
             yield (indent + line).rstrip()
         else:
             hang = indent + " " * len(re.match(r"\s*(?:[-*+] |\d+[.)] )?", line)[0])  # type: ignore[index]
-            yield from textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=hang)
+            yield from _fill(line, width, indent, hang)
+
+
+def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
+    """`text` as lines of at most `width` cells; a word that is wider is cut."""
+    line = ""
+    for blank, word in _CHUNK.findall(text):
+        if _cells((line or first) + blank + word) <= width:
+            line = (line or first) + blank + word
+            continue
+        if line:
+            yield line
+        line = hang if line else first
+        for char in word:
+            if _cells(line + char) > width and line.strip():
+                yield line
+                line = hang
+            line += char
+    yield line or first
+
+
+def _cells(text: str) -> int:
+    """The width of `text` on a terminal: Chinese and Japanese characters and emoji take two cells."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # here: most commands show no such text, and start faster
+
+    return cell_len(text)
 
 
 def columns(
@@ -82,19 +118,16 @@ def columns(
 
     width: the last column is wrapped to fit it, if at least `NARROWEST` characters remain for the column.
     """
-    # rich knows the width of characters on a terminal: wide ones take two cells.
-    from rich.cells import cell_len
-
     cells = [[flat(cell) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(_cells, column)) for column in zip(*cells, strict=True)]
     hang = sum(widths[:-1]) + 2 * (len(widths) - 1)
     for row in cells:
         padded = []
         for i, (cell, most) in enumerate(zip(row, widths, strict=True)):
-            blank = " " * (most - cell_len(cell))
+            blank = " " * (most - _cells(cell))
             padded.append(blank + cell if i in right else cell + blank)
         line = "  ".join(padded).rstrip()
-        if width is None or cell_len(line) <= width or width - hang < NARROWEST:
+        if width is None or _cells(line) <= width or width - hang < NARROWEST:
             yield line
         else:
-            yield from textwrap.wrap(line, width, subsequent_indent=" " * hang, break_on_hyphens=False)
+            yield from _fill(line, width, "", " " * hang)
