@@ -207,8 +207,8 @@ def test_every_field_of_a_kind_and_of_a_configuration_is_documented_with_its_def
     )
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", kind, re.MULTILINE))
     assert rows == {one.name: default(one.default) for one in fields(pnyx.ProviderKind)}
-    told = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]+) \|", config, re.MULTILINE)))
-    assert told == [one.name for one in fields(pnyx.ProviderConfig)]
+    documented = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]+) \|", config, re.MULTILINE)))
+    assert documented == [one.name for one in fields(pnyx.ProviderConfig)]
 
 
 def default(value: object) -> str:

@@ -53,10 +53,10 @@ def test_types_prompts_migrations_and_the_page_are_in_the_wheel(wheel: zipfile.Z
 
 def test_the_wheel_brings_the_command_the_protocols_and_the_providers(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
-    told = wheel.read(name).decode()
-    assert "pnyx = pnyx.__main__:main" in told
-    assert "consensus = pnyx.protocols.consensus:PROTOCOL" in told
-    assert "openai = pnyx.providers.hosted.kinds:OPENAI" in told
+    entry_points = wheel.read(name).decode()
+    assert "pnyx = pnyx.__main__:main" in entry_points
+    assert "consensus = pnyx.protocols.consensus:PROTOCOL" in entry_points
+    assert "openai = pnyx.providers.hosted.kinds:OPENAI" in entry_points
 
 
 def test_with_neither_the_page_nor_its_sources_no_wheel_is_built(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_a_frozen_worker_that_wakes_after_a_takeover_is_refused_and_sends_nothin
             soon(lambda: len(trial.host.requests("beta")) == 2 and trial.host.requests("beta")[0].done)
             process.send_signal(signal.SIGCONT)
             first = trial.ended(process)
-            assert other.poll() is None, "the other one was not at work any more"
+            assert other.poll() is None, "the other one has ended"
             refused.set()
             second = trial.ended(other)
     assert (first.code, first.out) == (1, "")

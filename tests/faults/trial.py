@@ -56,7 +56,7 @@ class Trial:
 
     def pnyx(self, *args: str) -> Done:
         """Run the command in this process."""
-        return self.told_by(pnyx(*args))
+        return self.note(pnyx(*args))
 
     def ask(self, *args: str) -> Done:
         return self.pnyx("ask", "Why?", "--json", *args)
@@ -72,9 +72,9 @@ class Trial:
 
     def ended(self, process: Process, within: float = 120.0) -> Done:
         out, err = process.communicate(timeout=within)
-        return self.told_by(Done(process.wait(), out.decode(), err.decode()))
+        return self.note(Done(process.wait(), out.decode(), err.decode()))
 
-    def told_by(self, done: Done) -> Done:
+    def note(self, done: Done) -> Done:
         self.output += [done.out, done.err]
         return done
 

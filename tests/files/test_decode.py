@@ -1,4 +1,4 @@
-"""Texts in every encoding that can be told; what is no text is refused."""
+"""Texts in every encoding that can be recognised; what is no text is refused."""
 
 # ruff: noqa: RUF001 (texts in other alphabets)
 from __future__ import annotations

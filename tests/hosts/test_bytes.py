@@ -38,9 +38,11 @@ class Body:
         return self._pieces.pop(0) if self._pieces else b""
 
 
-def documents(body: Body, max_bytes: int = 10_000) -> list[Any]:
+def documents(body: Body, max_bytes: int = 10_000, frame_bytes: int = 0) -> list[Any]:
+    limits = Limits(max_bytes, frame_bytes=frame_bytes)
+
     async def read() -> list[Any]:
-        return [document async for document in Response(body, Limits(max_bytes)).documents()]  # type: ignore[arg-type]
+        return [document async for document in Response(body, limits).documents()]  # type: ignore[arg-type]
 
     return asyncio.run(read())
 
@@ -114,6 +116,14 @@ def test_a_small_body_that_becomes_a_huge_one_is_stopped(pack: Callable[[bytes],
     bomb = pack(pack(bytes(20_000_000)))
     with pytest.raises(ProviderError, match="is over 1000 bytes"):
         documents(Body(bomb, 4_000), 1000)
+
+
+def test_a_body_has_room_for_the_frames_of_a_stream_only_if_it_is_one() -> None:
+    assert documents(Body(STREAM * 20), 1000, 1000).count(REPLY) == 20
+    with pytest.raises(ProviderError, match="is over 2000 bytes"):
+        documents(Body(STREAM * 40), 1000, 1000)
+    with pytest.raises(ProviderError, match="is over 1000 bytes"):
+        documents(Body(b" " * 1500 + WHOLE), 1000, 1000)
 
 
 def said(text: str) -> bytes:

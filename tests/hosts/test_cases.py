@@ -1,4 +1,4 @@
-"""Every case of `cases/`: what is read, billed, retried and told. docs/hosts.md lists the hosts."""
+"""Every case of `cases/`: what is read, billed, retried and reported. docs/hosts.md lists the hosts."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ async def test_the_provider_reads_or_tells(lab: ScriptedHost, case: Case) -> Non
 @pytest.mark.parametrize("case", IN_RUNS, ids=lambda case: case.id)
 async def test_a_run_bills_retries_and_tells(lab: ScriptedHost, database: Database, case: Case) -> None:
     trial = await run(lab, database, case)
-    assert len(lab.log) == case.sent, trial.told
+    assert len(lab.log) == case.sent, trial.failures
     assert trial.reserved == 0
     ours = trial.reservation if case.nusd is None else case.nusd
     assert trial.spent == ours + lab.bill({case.model: PRICE})
     _check_request(lab, case)
     failed, finished = trial.of(CallFailed), trial.of(CallFinished)
-    assert not [words for words in case.silent if words in trial.told]
+    assert not [words for words in case.silent if words in trial.failures]
     if case.kind:
         first = failed[0]
         assert (first.kind, first.final) == (case.kind, not ProviderError.KINDS[case.kind])

@@ -83,7 +83,7 @@ class Trial:
         return sum(nusd(e.reserved_usd) for e in self.of(CallStarted) if e.attempt in open_keys)
 
     @property
-    def told(self) -> str:
+    def failures(self) -> str:
         """All that the events say of failures."""
         return "\n".join([e.message for e in self.of(CallFailed)] + [e.reason for e in self.of(SeatDropped)])
 

@@ -191,9 +191,9 @@ async def test_the_library_takes_paths_bytes_and_mappings(tmp_path: Path) -> Non
         panel="m:a",
         protocol="single",
         providers={"m": library.FakeProvider(reply)},
-        files=[path, b"some bytes", {"name": "told.md", "content": "told"}],
+        files=[path, b"some bytes", {"name": "notes.md", "content": "noted"}],
     )
-    for part in (f"file {path}", "1| the plan", "file file 2", "1| some bytes", "file told.md", "1| told"):
+    for part in (f"file {path}", "1| the plan", "file file 2", "1| some bytes", "file notes.md", "1| noted"):
         assert part in seen[-1]
     with pytest.raises(UsageError, match="a file must be a path, bytes, or a mapping"):
         await library.ask("What?", panel="m:a", files=[7], providers={"m": library.FakeProvider(reply)})  # type: ignore[list-item]
@@ -278,7 +278,7 @@ def test_a_batch_line_brings_its_files(lab: ScriptedHost) -> None:
     Path("questions/notes.md").write_text(NOTES)
     lines = [
         {"question": "A?", "files": [{"path": "notes.md"}]},
-        {"question": "B?", "files": [{"name": "told.md", "content": "told"}]},
+        {"question": "B?", "files": [{"name": "notes.md", "content": "noted"}]},
         {"question": "C?", "files": [{"path": "none.md"}]},
         {"question": "D?", "files": [{"data_base64": "%%"}]},
     ]
@@ -288,7 +288,7 @@ def test_a_batch_line_brings_its_files(lab: ScriptedHost) -> None:
     texts = {text[text.index("<question>") + 11 :][:2]: text for text in (one.text for one in lab.log)}
     assert set(texts) == {"A?", "B?"}
     assert "file notes.md" in texts["A?"]
-    assert "1| told" in texts["B?"]
+    assert "1| noted" in texts["B?"]
     assert "none.md: No such file" in done.err
     assert "data_base64 of a file is no Base64" in done.err
 

@@ -64,14 +64,14 @@ def test_a_printed_run_has_every_round_and_nothing_is_cut_off(tab: Tab, models: 
 def test_wide_and_foreign_texts_break_no_rule(tab: Tab, server: Serve, models: ScriptedHost) -> None:
     word = "Donaudampfschifffahrtselektrizität" * 4
     wide = "+".join("abcdefghijklmnopqrstuvwxyz" * 3)
-    models.on(
-        "*", text=f"لا، `pg_dump` يكفي.\n\n- نعم\n\nIt is so.\n\n$${wide}$$\n\nFinal answer: {word[:70]}"
-    )
+    foreign = "لا، `pg_dump` يكفي.\n\n> هذا صحيح.\n\n- نعم\n\n- حسنا"
+    models.on("*", text=f"{foreign}\n\nIt is so.\n\n$${wide}$$\n\nFinal answer: {word[:70]}")
     tab.ask(f"هل هذا صحيح؟ {word} https://example.com/{'p' * 300}", "consensus")
     answer = tab.verdict.locator(".answer")
     expect(answer.locator(".katex-display")).to_be_visible()
     ways = "(all) => all.map((one) => getComputedStyle(one).direction)"
-    assert answer.locator("p, ul").evaluate_all(ways)[:3] == ["rtl", "rtl", "ltr"]
+    blocks = "p, blockquote, ul"
+    assert answer.locator(blocks).evaluate_all(ways)[:7] == ["rtl"] * 6 + ["ltr"]
     assert tab.page.locator("h1").evaluate("(one) => getComputedStyle(one).direction") == "rtl"
     assert not tab.scrolls_sideways()
     tab.page.set_viewport_size({"width": 390, "height": 900})

@@ -59,7 +59,10 @@ def test_the_default_panel_uses_no_host_that_only_has_a_makers_name(
 ) -> None:
     providers = {"openai": ProviderSettings(kind="openai", base_url="http://127.0.0.1:9000/v1")}
     put(tmp_path, "smollm2-135m")
-    with pytest.raises(ConfigError, match=r"no model of openai is named; name seats in \[panel\]"):
+    with pytest.raises(
+        ConfigError,
+        match=r"no model of openai is named; name one with -m openai:MODEL, or in \[panel\] seats",
+    ):
         default_panel(Settings(providers=providers), {**home, "OPENAI_API_KEY": "k"})
 
 

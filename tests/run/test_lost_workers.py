@@ -165,7 +165,7 @@ async def test_a_runs_deadline_counts_from_the_first_worker_and_anew_from_its_ow
     assert (await handle.result()).status == "decided"
 
 
-async def test_the_owner_is_told_what_a_worker_lacks_until_another_one_takes_the_run(make: MAKE) -> None:
+async def test_the_owner_sees_what_a_worker_lacks_until_another_one_takes_the_run(make: MAKE) -> None:
     node = make(Host(fixed_reply))
     run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
     poor = worker_on(node)
@@ -221,3 +221,21 @@ async def test_the_state_of_the_queue_counts_by_key_and_worker(make: MAKE) -> No
         "workers": {"elsewhere:7": 1},
         "held_back": [],
     }
+
+
+async def test_a_failure_ends_neither_the_heartbeat_nor_the_search_for_runs(make: MAKE) -> None:
+    """Without memory for a moment, a worker went on without a heartbeat, and its jobs went to others."""
+    worker, problems, calls = worker_on(make(Host(fixed_reply))), list[str](), 0
+    worker._report_problem = problems.append
+
+    async def beat() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise MemoryError
+
+    task = asyncio.create_task(worker._every(0.0, beat))
+    await until(lambda: calls > 2)
+    task.cancel()
+    assert [line for line in problems if "MemoryError" in line] == problems
+    assert len(problems) == 1

@@ -1,13 +1,15 @@
-"""A process without memory costs no run."""
+"""A process without memory costs no run, and reads in time how much it has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from pnyx.run import handle as handle_module
+from pnyx.run.memory import Memory, read_memory
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -35,3 +37,57 @@ async def test_a_run_without_memory_is_paused_and_goes_on_where_there_is_more(
     assert not handle.requeue_on_stop
     done = await (await node.runner.resume(result.run_id)).result()
     assert done.status not in ("paused", "failed")
+
+
+MACHINE = {"proc/meminfo": "MemTotal:   1000000 kB\nMemFree:   1 kB\nMemAvailable:   500000 kB\n"}
+V2 = {
+    "proc/self/cgroup": "0::/pods/one\n",
+    "sys/fs/cgroup/pods/one/memory.max": "max\n",
+    "sys/fs/cgroup/pods/one/memory.current": "5\n",
+    "sys/fs/cgroup/pods/memory.max": "300000000\n",
+    "sys/fs/cgroup/pods/memory.current": "280000000\n",
+    "sys/fs/cgroup/pods/memory.stat": "file 9\ninactive_file 30000000\n",
+}
+V1 = {
+    "proc/self/cgroup": "3:cpu:/\n2:hugetlb,memory:/docker/of-the-host\n0::/\n",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": "200000000\n",
+    "sys/fs/cgroup/memory/memory.usage_in_bytes": "120000000\n",
+    "sys/fs/cgroup/memory/memory.stat": "inactive_file 1\ntotal_inactive_file 20000000\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        ({"proc/meminfo": "MemTotal: ? kB\n"}, None),
+        (MACHINE, Memory(512_000_000, 1_024_000_000)),
+        (MACHINE | V2, Memory(50_000_000, 300_000_000)),
+        (MACHINE | V1, Memory(100_000_000, 200_000_000)),
+        (V2 | {"sys/fs/cgroup/pods/memory.max": "max\n"}, None),
+    ],
+)
+def test_the_tightest_limit_of_machine_and_container_counts(
+    tmp_path: Path, files: Mapping[str, str], expected: Memory | None
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert read_memory(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("left", "limit", "state"),
+    [
+        (64_000_000, 8_000_000_000, (False, False)),
+        (63_000_000, 8_000_000_000, (True, False)),
+        (31_000_000, 8_000_000_000, (True, True)),
+        (26_000_000, 200_000_000, (False, False)),
+        (24_000_000, 200_000_000, (True, False)),
+        (12_000_000, 200_000_000, (True, True)),
+    ],
+)
+def test_a_small_container_may_be_used_for_seven_eighths(
+    left: int, limit: int, state: tuple[bool, bool]
+) -> None:
+    assert (Memory(left, limit).is_short, Memory(left, limit).is_used_up) == state

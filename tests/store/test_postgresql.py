@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.util import await_only
 
 import pnyx
 from pnyx.errors import StoreError
+from pnyx.run.leases.lease import LEASE_S
 from pnyx.store import Database, postgresql
 from pnyx.store.money import ledger
 from pnyx.store.queue import Queue
@@ -87,6 +91,83 @@ async def test_a_server_that_restarts_is_waited_for(postgres: PostgresServer, po
     await written
     assert await read in (0, 1)
     assert await spent(database) == 1
+    await database.close()
+
+
+async def test_a_process_that_stops_in_a_transaction_loses_its_locks_and_writes_once_when_it_wakes(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It kept them, and every process that shares a row with it waited."""
+    monkeypatch.setattr(postgresql, "_END_SILENT", "SET idle_in_transaction_session_timeout = 300")
+    stopped, other = await Database.open(postgres_url), await Database.open(postgres_url)
+    await other.write(lambda c: ledger.open_account(c, "run:x", None))
+    locked, woken, attempts = asyncio.Event(), asyncio.Event(), 0
+
+    def stop_in_between(connection: Connection) -> str:
+        nonlocal attempts
+        attempts += 1
+        settle_one(connection)
+        if attempts == 1:
+            locked.set()
+            await_only(woken.wait())
+        return "late"
+
+    late = stopped.submit(stop_in_between)
+    await locked.wait()
+    await other.write(settle_one)
+    assert await spent(other) == 1
+    woken.set()
+    assert (await late, attempts, await spent(other)) == ("late", 2, 2)
+    for each in (stopped, other):
+        await each.close()
+
+
+async def test_a_server_that_takes_no_writes_for_a_while_is_waited_for_with_new_connections(
+    postgres_url: str,
+) -> None:
+    """As after a failover. A server that was never written, such as a standby, is refused at once."""
+    database, operator = await Database.open(postgres_url), await Database.open(postgres_url)
+    await database.write(lambda c: ledger.open_account(c, "run:x", None))
+    name = make_url(postgres_url).database
+    switch = f"ALTER DATABASE {name} SET default_transaction_read_only = "
+    others = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    )
+    await operator.read(lambda c: c.exec_driver_sql(switch + "on"))
+    await operator.read(lambda c: c.exec_driver_sql(others).all())
+    written = database.submit(settle_one)
+    standby = await Database.open(postgres_url)
+    began = time.monotonic()
+    with pytest.raises(StoreError, match="takes no writes now"):
+        await standby.write(settle_one)
+    assert time.monotonic() - began < 25  # AWAY_S of pnyx is 30
+    assert not written.done()
+    await operator.read(lambda c: c.exec_driver_sql(switch + "off"))
+    assert (await written, await spent(database)) == ("its result", 1)
+    for each in (database, operator, standby):
+        await each.close()
+
+
+async def test_both_drivers_notice_a_network_that_carries_nothing(postgres_url: str) -> None:
+    database, queue = await Database.open(postgres_url), await Queue.open(postgres_url)
+    opened: list[Any] = []
+
+    def note(connection: Connection) -> None:
+        driver = connection.connection.driver_connection
+        opened.append(driver._transport.get_extra_info("socket"))  # type: ignore[union-attr]
+
+    await database.read(note)
+    async with queue._connector.pool.connection() as connection:
+        with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as other:
+            opened.append(other)
+            for each in opened:
+                assert each.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+                options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+                idle, interval, count = (each.getsockopt(socket.IPPROTO_TCP, one) for one in options)
+                assert idle + interval * count <= LEASE_S / 2
+                assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) <= 1000 * LEASE_S / 2
+    await queue.close()
     await database.close()
 
 

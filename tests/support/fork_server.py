@@ -95,7 +95,7 @@ class Server:
         pid, status = self._status.pop(ended)
         self._selector.unregister(ended)
         _, code = os.waitpid(pid, 0)
-        with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+        with contextlib.suppress(BrokenPipeError):  # nobody waits for it
             os.write(status, NUMBER.pack(os.waitstatus_to_exitcode(code)))
         os.close(status)
         os.close(ended)

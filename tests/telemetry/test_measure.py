@@ -24,7 +24,7 @@ SETTINGS = Settings(providers={"lab": ProviderSettings(kind="openai", base_url="
 
 
 class Recorded:
-    """Metrics that keep what they are told."""
+    """Metrics that keep their rows."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, float, tuple[str, ...]]] = []

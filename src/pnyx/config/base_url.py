@@ -31,8 +31,9 @@ def plain_url(base_url: str | None) -> str | None:
     except ValueError:
         fine = False
     if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-        hint = "" if "://" in base_url else "; write http:// or https:// before it"
-        raise ValueError(f"must be an http or https address, without user, password, query or fragment{hint}")
+        if "://" not in base_url:
+            raise ValueError("must start with http:// or https://")
+        raise ValueError("must be an http or https address, without user, password, query or fragment")
     if found := ENDPOINT.search(url.path):
         raise ValueError(f"must be the address without {found[0]}, which pnyx adds")
     if found := OWN.search(url.path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import ConfigError
 
-__all__ = ["cache_dir", "config_dir", "data_dir", "expand_path", "models_dir"]
+__all__ = ["config_dir", "data_dir", "expand_path", "models_dir"]
 
 
 def config_dir(env: Mapping[str, str] = os.environ) -> Path:
@@ -21,16 +21,11 @@ def data_dir(env: Mapping[str, str] = os.environ) -> Path:
     return _base(env, "XDG_DATA_HOME", ".local/share")
 
 
-def cache_dir(env: Mapping[str, str] = os.environ) -> Path:
-    """Return `$XDG_CACHE_HOME/pnyx`, or `~/.cache/pnyx`: files that can be downloaded again."""
-    return _base(env, "XDG_CACHE_HOME", ".cache")
-
-
 def models_dir(env: Mapping[str, str] = os.environ) -> Path:
     """Return `$PNYX_MODELS`, or `models` in the cache folder: downloaded model files."""
     folder = env.get("PNYX_MODELS")
     try:
-        return expand_path(folder) if folder else cache_dir(env) / "models"
+        return expand_path(folder) if folder else _base(env, "XDG_CACHE_HOME", ".cache") / "models"
     except ValueError as exc:
         raise ConfigError(f"$PNYX_MODELS {exc}") from exc
 

@@ -15,7 +15,7 @@ __all__ = ["NO_LIMITS", "KeyLimits", "McpSettings", "ServeSettings", "ServedMode
 
 
 class ServedModel(Table):
-    """What a name stands for that clients give as a model. panel: its seats; empty: the configured panel.
+    """The panel of a name that clients give as a model. panel: its seats; empty: the configured panel.
 
     preset: of the protocol, quick or deep. options: of the protocol, by name. footer: whether answers of
     chats end with a line about the run, unless the request says so itself.
@@ -30,7 +30,7 @@ class ServedModel(Table):
 
 
 Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
-"""Names, in which `*` stands for any characters."""
+"""Names; `*` matches any characters."""
 
 
 class KeyLimits(Table):
@@ -40,8 +40,8 @@ class KeyLimits(Table):
     another names. models: of the seats and the judge, such as "openai:*". A listed alias or panel may be used
     as it is saved, whatever the other lists say. runs_at_once: limit of its running runs. priority: its share
     of the workers, which start that many of its runs for each one of a key of priority 1 while both wait.
-    requests_per_minute: limit of its requests to one server. day_usd: what its runs may cost in a day (UTC).
-    storage_mb: what they may take of the database, in MB.
+    requests_per_minute: limit of its requests, with PostgreSQL to all servers together. day_usd: what its
+    runs may cost in a day (UTC). storage_mb: what they may take of the database, in MB.
     sessions: most of its sessions of MCP; None: as in `[mcp]`.
     """
 
@@ -64,11 +64,11 @@ class ServeSettings(Table):
     """Settings of `pnyx serve`. host, port: address to listen on; port 0 is any free port.
 
     hosts: allowed `Host` headers besides the names of this machine, with a port or without. origins: of pages
-    on other hosts that may send requests; `*` stands for any characters. runs: limit of running runs.
+    on other hosts that may send requests; `*` matches any characters. runs: limit of running runs.
     wait_s: seconds for which a run waits for its turn while there are as many. queue: put runs into the queue
     of `pnyx worker` instead of running them in the server. grace_s: seconds that a
     run goes on after its client has left, in case the client tries again. models: names of models for clients
-    -> what they stand for. keys: the name of a key -> what it may use; a key without an entry may use all.
+    -> their panels. keys: the name of a key -> what it may use; a key without an entry may use all.
     body_mb: limit of a request body, in MB. connections: most open connections of clients. head_s: seconds in
     which the head of a request must arrive. body_s: the same of its body, and more for a long one.
     """

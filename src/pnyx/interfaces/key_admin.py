@@ -17,7 +17,7 @@ from ..similar import nearest
 from ..store.keys import StoredKey
 from ..times import parse_duration, stamp
 
-__all__ = ["changed_limits", "described", "parse_time", "time_after"]
+__all__ = ["changed_limits", "described", "parse_expiry", "time_after"]
 
 LISTS = frozenset(("aliases", "panels", "protocols", "models"))
 NOTHING = "none"
@@ -36,7 +36,7 @@ def time_after(duration: str, option: str, other: str = "") -> str:
     return stamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
-def parse_time(text: str, option: str) -> str | None:
+def parse_expiry(text: str) -> str | None:
     """A time: a duration from now, `now`, or a date (UTC); None for `never`. Raises `UsageError`."""
     if text == "never":
         return None
@@ -46,9 +46,9 @@ def parse_time(text: str, option: str) -> str | None:
         try:
             time = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"{option}: {text[:40]!r} is no date such as 2027-01-31") from None
+            raise UsageError(f"--expires: {text[:40]!r} is no date such as 2027-01-31") from None
         return stamp(time if time.tzinfo else time.replace(tzinfo=UTC))
-    return time_after(text, option, "; or give a date such as 2027-01-31 (UTC), now or never")
+    return time_after(text, "--expires", "; or give a date such as 2027-01-31 (UTC), now or never")
 
 
 def changed_limits(stored: str | None, changes: Iterable[str]) -> str | None:

@@ -26,7 +26,7 @@ __all__ = ["Permissions", "limit_problems", "limits_without_key"]
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """What an alias or a saved panel stands for."""
+    """What runs under the name of an alias or a saved panel."""
 
     protocols: tuple[str, ...] = ()
     seats: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Permissions:
             return ()  # there is no default panel; a run says why
 
     def _listed(self, kind: str, name: str) -> _Recipe | None:
-        """What an alias or a saved panel stands for, if the key's list has it."""
+        """The recipe of an alias or a saved panel, if the key's list has it."""
         allowed = getattr(self.limits, kind)
         return None if allowed is None or not _allows(allowed, name) else self._recipe(kind, name)
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +24,7 @@ from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
 from ..run.leases.lease import is_held
+from ..run.leases.runs_at_once import RETRY_S, check_runs_at_once, too_many_runs
 from ..run.options.key_limits import effective_limits
 from ..run.request import RunRequest
 from ..run.resolve import resolve
@@ -46,8 +48,6 @@ __all__ = ["DRAIN_S", "RunService"]
 
 DRAIN_S = 8.0
 """Seconds for which calls in flight continue after a server or worker stops; the process ends within 10 s."""
-RETRY_S = 5
-"""Seconds after which a key that has too many runs is to try again."""
 MOST_WAITING = 1000
 """Runs of one owner that wait for their turn."""
 STOPPING = "the server is stopping; try again when it is back"
@@ -335,6 +335,10 @@ class RunService(RunRecords):
         if self.queue is not None:
             yield
             return
+        if limits.runs_at_once is not None:
+            # Checked once more in the transaction that starts the run; a refusal there delays other writes.
+            check = partial(check_runs_at_once, settings=self.settings, owner=owner, alone=False)
+            await self.runner.database.read(check)
         self._check_runs(owner, limits.runs_at_once)
         try:
             await self._slots.acquire(owner, self.settings.serve.wait_s)
@@ -350,11 +354,7 @@ class RunService(RunRecords):
     def _check_runs(self, owner: str, most: int | None) -> None:
         held, waiting = self._slots.held(owner), self._slots.waiting(owner)
         if most is not None and held + waiting >= most:
-            raise OverLimit(
-                f"this key has {held + waiting} runs under way, and its limit is {most}: runs_at_once of "
-                f"[serve.keys.{owner}]; try again when one has ended",
-                RETRY_S,
-            )
+            raise too_many_runs(owner, held + waiting, most)
         if waiting >= MOST_WAITING:
             raise OverLimit(
                 f"this key has {held} runs under way and {waiting} waiting for their turn; try again later",

@@ -338,7 +338,8 @@ def _no_model_message(hosts: Mapping[str, ProviderSettings], usable: Collection[
     """Why no configured provider has a model to use, and what to do."""
     if usable:
         names = ", ".join(name for name in hosts if name in usable)
-        return f"no model of {names} is named; name seats in [panel]"
+        first = next(name for name in hosts if name in usable)
+        return f"no model of {names} is named; name one with -m {first}:MODEL, or in [panel] seats"
     keys = [f"${' or $'.join(key_variables(h))} ({name})" for name, h in hosts.items() if key_variables(h)]
     if not keys:
         return f"the kinds of {', '.join(hosts)} cannot be used; run pnyx doctor, or name seats in [panel]"
@@ -357,7 +358,7 @@ def _check_single(spec: str) -> None:
         raise UsageError(f"{spec[:80]!r} names {len(names)} models; name each by itself: {each[:160]}")
 
 
-def _parse_ref(ref: str, settings: Settings | None = None) -> tuple[str, str]:
+def _parse_ref(ref: str, settings: Settings | None) -> tuple[str, str]:
     provider, _, model = ref.partition(":")
     if not provider or not model.strip() or "*" in ref or not ref.isprintable():
         # For errors only; it needs the catalogue itself.

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from .levels import EDGE, NEAR, OFFSET, LevelModel, sigmoid
 
-__all__ = ["LEVEL", "Curve", "fit_beta"]
+__all__ = ["LEVEL", "Curve", "fit_beta", "score_interval"]
 
 LEVEL = 0.9
 """The level of intervals."""
@@ -84,7 +84,7 @@ def fit_beta(pairs: Iterable[tuple[float, bool]], others: Iterable[tuple[float, 
         high = sigmoid(max(one.mean + Z * sqrt(one.variance) for one in (whole, newest)))
         n, hits = level_of.get(raw, (0, 0))
         if n >= SPEAKS:
-            least, most = _wilson(hits, n)
+            least, most = score_interval(hits, n, Z)
             low, high = min(low, least), max(high, most)
         # Nothing says that some are wrong where none was.
         ends = 0.0 if raw < first_right else low, 1.0 if raw > last_wrong else high
@@ -96,6 +96,14 @@ def fit_beta(pairs: Iterable[tuple[float, bool]], others: Iterable[tuple[float, 
         for (raw, _, low, high), value in joined
     )
     return Curve("beta", len(every), sum(right for _, right in every), shown)
+
+
+def score_interval(hits: int, n: int, z: float) -> tuple[float, float]:
+    """Return the ends of the score interval of `hits` in `n` (Wilson 1927), `z` standard errors wide."""
+    share = hits / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return middle - half, middle + half
 
 
 def _between(knots: Sequence[Knot], raw: float) -> tuple[float, float, float]:
@@ -119,13 +127,6 @@ def _non_decreasing(values: Sequence[float], weights: Sequence[float]) -> list[f
             mean, total, size = (before * heavy + mean * total) / (heavy + total), heavy + total, n + size
         blocks.append((mean, total, size))
     return [mean for mean, _, size in blocks for _ in range(size)]
-
-
-def _wilson(hits: int, n: int) -> tuple[float, float]:
-    share, square = hits / n, Z * Z / n
-    middle = (share + square / 2) / (1 + square)
-    half = Z * sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
-    return middle - half, middle + half
 
 
 def _logit(share: float) -> float:

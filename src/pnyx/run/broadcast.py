@@ -58,7 +58,7 @@ class Broadcast:
         for queue in self._watchers:
             queue.put_nowait(None)
 
-    def want_text(self, wanted: TextWanted = True) -> None:
+    def want_text(self, wanted: TextWanted) -> None:
         """Stream text from the next call on, or that of the answer alone."""
         self._wanted = True if self._wanted is True else wanted
 

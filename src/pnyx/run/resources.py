@@ -39,7 +39,7 @@ __all__ = ["RunResources"]
 
 
 class RunResources:
-    """The resources of a process. providers: the caller closes them. observer: hears of every run."""
+    """The resources of a process. providers: the caller closes them. observer: of all runs."""
 
     def __init__(self, settings: Settings, providers: Providers, database: Database) -> None:
         self.settings, self.providers = settings, providers

@@ -23,6 +23,7 @@ from ..store.records import leases
 from ..store.records import runs as store
 from ..times import now
 from .journal import Inherited
+from .leases.runs_at_once import check_runs_at_once
 from .options.key_limits import with_key_caps
 from .resolve import shared_caps
 from .spec import Spec
@@ -37,7 +38,6 @@ __all__ = [
     "new_id",
     "new_row",
     "prior_elapsed_s",
-    "read_spec",
     "run_started",
     "take_over",
 ]
@@ -73,8 +73,13 @@ def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None
     )
 
 
-def create_run(connection: Connection, row: store.RunRow, spec: Spec) -> None:
-    """Store a new run with the contents of its files. Raises `Taken`."""
+def create_run(connection: Connection, row: store.RunRow, spec: Spec, limits: Settings | None = None) -> None:
+    """Store a new run with the contents of its files. Raises `Taken`.
+
+    limits: the settings if it starts now, within its key's runs at once; then it raises `OverLimit` too.
+    """
+    if limits is not None:
+        check_runs_at_once(connection, limits, spec.owner, alone=True)
     sum_up(connection, row.created_at[:10])
     store.create(connection, row)
     add_contents(connection, row.id, spec.contents)
@@ -114,7 +119,7 @@ def find_resumable(
     Raises `NotFound`, `UsageError`.
     """
     row = store.find(connection, prefix, owner)
-    stored = read_spec(connection, row)
+    stored = _read_spec(connection, row)
     spec = with_key_caps(connection, settings, replace(stored, **changes, **shared_caps(settings)))
     caps = spec.caps
     if stored.batch_own and not spec.batch_own:
@@ -126,7 +131,7 @@ def find_resumable(
     return Resumable(row, store.log(connection, row.id), spec, RunBudget(row.id, caps))
 
 
-def read_spec(connection: Connection, row: store.RunRow) -> Spec:
+def _read_spec(connection: Connection, row: store.RunRow) -> Spec:
     """Return the spec of a run with the contents of its files. Raises `Unreadable`."""
     document = row.check().spec
     wanted = [one["content"] for one in document.get("files", ()) if "content" in one]
@@ -134,13 +139,21 @@ def read_spec(connection: Connection, row: store.RunRow) -> Spec:
 
 
 def take_over(
-    connection: Connection, run: Resumable, worker: str | None, result: Mapping[str, Any], *, by_owner: bool
+    connection: Connection,
+    run: Resumable,
+    worker: str | None,
+    result: Mapping[str, Any],
+    *,
+    by_owner: bool,
+    limits: Settings | None = None,
 ) -> int:
     """Make `worker` the only writer of a resumed run; return its new epoch. Raises what `leases.take` raises.
 
     worker: None: the first worker that takes it. result: its result until now, as JSON.
-    by_owner: whether its owner resumes it; False: a worker takes it.
+    by_owner: whether its owner resumes it; False: a worker takes it. limits: as for `create_run`.
     """
+    if limits is not None:
+        check_runs_at_once(connection, limits, run.row.owner, alone=True)
     epoch = leases.take(connection, run.row.id, worker, now(), run.row, by_owner=by_owner)
     run.budget.open(connection, now())
     store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": result})

@@ -155,7 +155,7 @@ class Runner:
             # Another process created it in between.
             return await reattach(await self.find_named(spec, name, exactly))
 
-    async def find_named(self, spec: Spec, name: str, exactly: bool = False) -> store.RunRow:
+    async def find_named(self, spec: Spec, name: str, exactly: bool) -> store.RunRow:
         """Return the run that the owner of `spec` names `name`.
 
         Raises `NotFound`, and `Taken` as in `get_or_start`.
@@ -236,8 +236,9 @@ class Runner:
         handle = self._existing_handle(row, run.spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
             result = handle.interim_result()
-            take = partial(take_over, run=run, worker=self._name, result=result, by_owner=not self.worker)
-            await self._keeper.take(epochs, take)
+            limits = None if owner is None else self.settings
+            take = partial(take_over, run=run, worker=self._name, result=result, limits=limits)
+            await self._keeper.take(epochs, partial(take, by_owner=not self.worker))
             handle.context.write_off()  # requests that an earlier process left in flight
             if budget_usd is not None:
                 account = await self.database.read(lambda c: ledger.read_account(c, budget.run_scope))
@@ -353,7 +354,7 @@ class Runner:
 
         def create(connection: Connection) -> None:
             epochs.clear()  # from an attempt that was rolled back
-            create_run(connection, row, spec)
+            create_run(connection, row, spec, None if worker is None else self.settings)
             handle.context.budget.open(connection, row.created_at)
             epochs.append(row.epoch)
 

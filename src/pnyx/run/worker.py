@@ -23,6 +23,7 @@ from ..store.queue_shares import Share
 from ..store.records import leases
 from ..store.records import runs as store
 from .leases.lease import BEAT_S, LEASE_S, belongs_to_worker, host_of, is_waiting
+from .memory import read_memory
 from .options.key_limits import limits_of_keys
 from .result import Result
 from .runner import Runner
@@ -35,6 +36,10 @@ RETRY_S = 1.0
 """Seconds between attempts while the database is unavailable."""
 DECLINED_S = 20.0
 """Seconds between checks of declined jobs by a worker that has declined some itself."""
+MEMORY_S = 0.5
+"""Seconds between checks of the memory."""
+LEAVE_S = 8.0
+"""Seconds that calls in flight have when memory is used up."""
 SWEEP_LIMIT = 1000
 """The most runs that one sweep reads."""
 CLOSE_S = 1.5
@@ -77,6 +82,9 @@ class Worker:
         self._declined_checked_at = 0.0
         self._database_is_down = False
         self._grace_s = 0.0
+        self._is_short = False
+        self.ran_out = False
+        """Whether it stopped for lack of memory."""
         self._shares = _shares(runner.settings.serve.keys)
 
     async def work(self) -> None:
@@ -85,11 +93,13 @@ class Worker:
             asyncio.create_task(self._every(BEAT_S, self._beat)),
             asyncio.create_task(self._every(SWEEP_S, self._sweep)),
             asyncio.create_task(self._every(RETRY_S, partial(self.queue.listen, self._wake.set))),
+            asyncio.create_task(self._every(MEMORY_S, self._watch_memory)),
         ]
         try:
             while not self.runner.stopping:
                 self._wake.clear()
-                if len(self._jobs) >= self.concurrency or not await self._fetch():
+                is_full = self._is_short or len(self._jobs) >= self.concurrency
+                if is_full or not await self._fetch():
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), SWEEP_S)
         finally:
@@ -114,21 +124,41 @@ class Worker:
     async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
         """Repeat an action; report an unavailable database once, and wait for it."""
         while True:
-            with suppress(StoreError):
-                await self._watch_database(action())
+            try:
+                await self._watch_database(action)
+            except StoreError:
+                pass
+            except Exception as exc:
+                # Without its heartbeat, for example, it would lose its runs.
+                self._report_problem(f"this is a bug in pnyx: {self._error_text(exc)}")
             await asyncio.sleep(seconds)
 
-    async def _watch_database(self, action: Awaitable[None]) -> None:
+    async def _watch_database(self, action: Callable[[], Awaitable[None]]) -> None:
         try:
-            await action
+            await action()
         except StoreError as exc:
             if not self._database_is_down:
                 self._report_problem(f"{exc}; waiting for it")
             self._database_is_down = True
             raise
-        if self._database_is_down:
+        # A heartbeat writes; what only reads succeeds on a server that takes no writes, too.
+        if self._database_is_down and action == self._beat:
             self._report("the database is available again")
-        self._database_is_down = False
+            self._database_is_down = False
+
+    async def _watch_memory(self) -> None:
+        """Take no runs while memory is short. Before it is used up, stop: other workers continue the runs."""
+        memory = read_memory()
+        was_short, self._is_short = self._is_short, memory is not None and memory.is_short
+        if memory is not None and memory.is_used_up and self._jobs and not self.runner.stopping:
+            self.ran_out = True
+            self._report_problem(f"almost no memory, {memory}: its runs go to another worker, and it ends")
+            self.stop(LEAVE_S)
+        elif self._is_short and not was_short:
+            self._report_problem(f"short of memory, {memory}: takes no further runs until there is more")
+        elif was_short and not self._is_short:
+            self._report(f"memory again, {memory}")
+            self._wake.set()
 
     async def _fetch(self) -> bool:
         """Start the next job. Return False if none is due, or the database is unavailable."""
@@ -225,8 +255,8 @@ class Worker:
     async def _hold_back(self, row: store.RunRow, lost: int) -> End:
         workers = "the worker" if lost == 1 else f"{lost} workers, one after another,"
         why = (
-            f"{workers} that carried out this run ended without a word, the last one on "
-            f"{host_of(row.worker) or 'an unknown host'}: perhaps for lack of memory. No worker takes the "
+            f"{workers} that carried out this run ended without a word or without "
+            f"memory, the last one on {host_of(row.worker) or 'an unknown host'}. No worker takes the "
             f"run again by itself; to try again: pnyx resume {row.id}, to end it: pnyx cancel {row.id}"
         )
         with suppress(Running):
@@ -250,7 +280,7 @@ class Worker:
         except Diverged as exc:
             self._report_problem(str(exc))
             return End.DONE
-        return self._end_of(result, handle.requeue_on_stop)
+        return await self._end_of(result, handle.requeue_on_stop)
 
     async def _decline(self, row: store.RunRow, why: str) -> End:
         """Leave a run that cannot continue here to other workers, and tell its owner why."""
@@ -264,8 +294,11 @@ class Worker:
         await self.runner.database.write(lambda connection: leases.decline(connection, row, note))
         return End.DECLINE
 
-    def _end_of(self, result: Result, requeue: bool) -> End:
+    async def _end_of(self, result: Result, requeue: bool) -> End:
         if result.status not in FINAL and requeue and result.stop_reason == "interrupted":
+            if self.ran_out:
+                # It may be the one that needs so much, and come to the next worker, and the next.
+                await self.runner.database.write(partial(leases.count_lost, run_id=result.run_id))
             self._report(f"run {result.run_id} · put back")
             return End.REQUEUE
         self._report(f"run {result.run_id} · {result.status}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from ..config.database_url import Server
 from ..extras import need
 
-__all__ = ["PostgreSQL", "Work", "is_refusal"]
+__all__ = ["SILENT_S", "PostgreSQL", "Work", "is_refusal"]
 
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
@@ -35,12 +36,18 @@ WAITS_S = (0.05, 1.0)
 """The first and the longest wait between two attempts meanwhile, in seconds."""
 IDLE_S = 5.0
 """Seconds after which an unused connection is tested before it is used: a test costs a round trip."""
+SILENT_S = 15
+"""Half of a lease: seconds after which the server ends the session of a process that stops within a
+transaction, whose locks others wait for, and after which a network that carries nothing counts as lost."""
 MARK_LIFETIME_S = 86400.0
 """Seconds until the mark of a killed process is deleted."""
 _ABORTED = ("40001", "40P01")
 """serialization_failure and deadlock_detected"""
-_LOST = ("08", "57P01", "57P02", "57P03")
-"""connection_exception, and the states of a server that stops or starts"""
+_LOST = ("08", "53300", "57P01", "57P02", "57P03", "25P03")
+"""connection_exception, too_many_connections, the states of a server that stops or starts, and
+idle_in_transaction_session_timeout"""
+_READ_ONLY = "25006"
+"""read_only_sql_transaction: a server whose standby has taken over"""
 _REFUSED = ("21", "22", "23", "42", "54")
 """SQLSTATE classes caused by the data or statements of one work, whatever else is written."""
 
@@ -60,10 +67,11 @@ class PostgreSQL:
         self._engine = create_async_engine(url, connect_args={"dsn": dsn}, pool_size=5, max_overflow=15)
         # A transaction would add two round trips to a read, and at PostgreSQL's level no snapshot.
         self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        event.listen(self._engine.sync_engine, "connect", _bound_silence)
         event.listen(self._engine.sync_engine, "checkin", _note_use)
         event.listen(self._engine.sync_engine, "checkout", _test_if_idle)
         self._name = secrets.token_hex(8)
-        self._was_reached = False
+        self._was_reached = self._was_written = False
         self._has_marks = False
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
@@ -83,7 +91,9 @@ class PostgreSQL:
             async with self._engine.begin() as connection:
                 return await connection.run_sync(run)
 
-        return await self._retry(attempt)
+        written = await self._retry(attempt)
+        self._was_written = True
+        return written
 
     async def read(self, work: Work, *, snapshot: bool = False) -> Any:
         engine = self._engine if snapshot else self._reader
@@ -110,9 +120,15 @@ class PostgreSQL:
                 attempts -= 1
                 if attempts and _state(exc) in _ABORTED:
                     continue
+                # One that was never written may be a standby on purpose.
+                demoted = self._was_written and _state(exc) == _READ_ONLY
                 # A server that was never reached probably has another address.
-                if not self._was_reached or not _is_lost(exc) or time.monotonic() > until:
+                lost = demoted or (self._was_reached and _is_lost(exc))
+                if not lost or time.monotonic() > until:
                     raise
+                if demoted:
+                    # New connections reach the server that took over.
+                    await self._engine.dispose()
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, WAITS_S[1])
             else:
@@ -142,6 +158,19 @@ def _url_and_dsn(parameters: Mapping[str, str]) -> tuple[URL, str]:
     return url, f"postgresql://?{urlencode({k: v for k, v in parameters.items() if k not in in_url})}"
 
 
+def _bound_silence(connection: Any, record: Any) -> None:
+    """Let both ends of a new connection find it lost after `SILENT_S`."""
+    # asyncpg has no option for the socket. Other loops' transports may have none.
+    transport = getattr(record.driver_connection, "_transport", None)
+    ours = None if transport is None else transport.get_extra_info("socket")
+    if ours is not None and ours.family in (socket.AF_INET, socket.AF_INET6):
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _SOCKET:
+            if (option := getattr(socket, name, None)) is not None:
+                ours.setsockopt(socket.IPPROTO_TCP, option, value)
+    connection.run_async(lambda driver: driver.execute(_END_SILENT))
+
+
 def _note_use(connection: Any, record: Any) -> None:
     record.info[_USED_AT] = time.monotonic()
 
@@ -159,6 +188,14 @@ def _test_if_idle(connection: Any, record: Any, proxy: object) -> None:
         raise DisconnectionError("the connection was lost") from exc
 
 
+_SOCKET = (
+    ("TCP_KEEPIDLE", SILENT_S // 3),
+    ("TCP_KEEPINTVL", SILENT_S // 3),
+    ("TCP_KEEPCNT", 2),
+    ("TCP_USER_TIMEOUT", SILENT_S * 1000),
+)
+"""Options of TCP that a system may have."""
+_END_SILENT = f"SET idle_in_transaction_session_timeout = {SILENT_S * 1000}"
 _USED_AT = "used_at"
 _SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 _MARK = text(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
 from ..extras import need
+from .postgresql import SILENT_S
 from .queue_shares import DECLINED, FETCH, WAITING, Share, definitions, fetch_arguments, owner_of, queue_of
 from .store_errors import hint_for
 
@@ -35,6 +36,13 @@ schema of its own. Waiting runs are found again from their rows.
 """
 WAIT_S = 5.0
 """Seconds to wait for a connection."""
+_SILENCE = {
+    "keepalives_idle": SILENT_S // 3,
+    "keepalives_interval": SILENT_S // 3,
+    "keepalives_count": 2,
+    "tcp_user_timeout": SILENT_S * 1000,
+}
+"""Parameters for libpq with which a connection over a network that carries nothing is lost."""
 QUEUED = """
     SELECT run_id, bool_or(waits) AS waits FROM (
         SELECT queueing_lock AS run_id, true AS waits FROM procrastinate_jobs
@@ -242,7 +250,7 @@ def _job_of(row: Mapping[str, Any]) -> Job:
 def _parameters(server: Server) -> dict[str, Any]:
     """Return the parameters for libpq: all except SQLAlchemy's own."""
     parameters = {k: v for k, v in server.parameters.items() if k != "prepared_statement_cache_size"}
-    return parameters | {"connect_timeout": round(WAIT_S)}
+    return _SILENCE | parameters | {"connect_timeout": round(WAIT_S)}
 
 
 async def _commit_each(connection: Any) -> None:

@@ -79,6 +79,7 @@ _HINTS = (
     ("disk is full", FREE_SPACE),
     ("disk i/o", "; the disk failed: check it and its free space, then repeat the command or resume the run"),
     ("no space left", FREE_SPACE),
+    ("read-only transaction", "; this server takes no writes now: check that the address is the primary's"),
     ("readonly", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
     ("read-only", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
     (

@@ -55,7 +55,7 @@ class RequestServed(NamedTuple):
 
 
 class Capped:
-    """Names of which each counts as itself until there are too many. OTHER stands for the rest."""
+    """Names of which each counts as itself until there are too many. The rest count as OTHER."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -37,7 +37,7 @@ QUIET_ROUTES = frozenset(("/health", "/metrics"))
 """Routes that machines ask again and again."""
 
 
-def open_log(settings: Settings, quiet: bool = False) -> JsonLog | None:
+def open_log(settings: Settings, quiet: bool) -> JsonLog | None:
     """Return the log of a server or a worker, None if it writes text. quiet: only warnings and errors."""
     chosen = settings.telemetry
     if chosen.log_format != "json":

@@ -25,7 +25,7 @@ def assert_replays(
     """
     first = drive_protocol(protocol, script, seats=seats, **more)
     second, recorded = _record(protocol, script, seats, more)
-    _compare(first, second, "run twice with the same replies")
+    _compare(first, second)
     for how, last_first in (
         ("resumed from its recorded replies", False),
         ("with branches in another order", True),
@@ -76,7 +76,8 @@ def _replay(
     return driver
 
 
-def _compare(first: ProtocolDriver, second: ProtocolDriver, how: str) -> None:
+def _compare(first: ProtocolDriver, second: ProtocolDriver) -> None:
+    how = "run twice with the same replies"
     for key, other, ask, again in zip(first.keys, second.keys, first.asks, second.asks, strict=False):
         assert (key, ask.fingerprint) == (other, again.fingerprint), (
             f"{how}, it asks {prompt_name(again)} of {again.seat.label} at {other}, "

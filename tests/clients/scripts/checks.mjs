@@ -65,13 +65,13 @@ export async function run(...packages) {
     if ((chosen.length && !chosen.includes(title)) || (slow && !process.env.PNYX_SLOW)) continue
     await lab.reset()
     const start = performance.now()
-    const told = { check: title }
+    const report = { check: title }
     try {
-      told.limit = await action()
+      report.limit = await action()
     } catch (error) {
-      told.fault = `${error.stack} ${JSON.stringify(error)}`.slice(0, 3000)
+      report.fault = `${error.stack} ${JSON.stringify(error)}`.slice(0, 3000)
     }
-    console.log(JSON.stringify({ ...told, seconds: Math.round(performance.now() - start) / 1000 }))
+    console.log(JSON.stringify({ ...report, seconds: Math.round(performance.now() - start) / 1000 }))
   }
   process.exit(0)
 }

@@ -87,7 +87,7 @@ def test_unanimity_and_the_room_for_gain_are_reported() -> None:
     assert "All models agreed on 5 of 8 questions; their answer was right on 80.0 %" not in text
     # Equal: q0-q2 and q5, of which the first three are right.
     assert "All models agreed on 4 of 8 questions; their answer was right on 75.0 %" in text
-    assert "On the 4 others: " in text
+    assert "On the 4 on which they differ: " in text
     assert "at least one model was right on 75.0 % (oracle)" in text
 
 

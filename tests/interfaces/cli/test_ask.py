@@ -187,7 +187,7 @@ def test_invalid_text_on_stdin_is_refused(lab: ScriptedHost, stdin: bytes, expec
         (["--budget", "1e10"], "'1e10' is more than 1,000,000,000"),
         (["--budget", "1e300"], "'1e300' is more than 1,000,000,000"),
         (["--stall-timeout", "1e10"], "'1e10' is more than 1,000,000,000"),
-        (["--rounds", "0"], "0 is not in the range"),
+        (["--rounds", "0"], "0 is not between 1 and 1000 (see"),
         (["--option", "rounds"], "must have the form KEY=VALUE"),
         (["--option", "frob=1"], "consensus has no option 'frob'"),
         (["--option", "threshold=2"], "threshold must be between 0 and 1"),

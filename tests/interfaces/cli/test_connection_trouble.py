@@ -157,7 +157,7 @@ def test_an_address_that_serves_web_pages(tmp_path: Path, path: str, words: str)
     ("variable", "proxy", "words"),
     [
         ("ALL_PROXY", "socks5://me:planted@127.0.0.1:9", "SOCKS proxies are not supported: set HTTPS_PROXY"),
-        ("HTTP_PROXY", "proxy.example:3128", "check base_url, and that HTTPS_PROXY starts with http://"),
+        ("HTTP_PROXY", "http://127.0.0.1:port", "check base_url, and that HTTPS_PROXY starts with http://"),
         ("HTTP_PROXY", "http://me:planted@127.0.0.1:9", "the proxy cannot be reached"),
     ],
 )

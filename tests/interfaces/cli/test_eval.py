@@ -334,6 +334,7 @@ def test_inspect_can_use_a_panel_as_a_model_and_gets_its_usage(skilled: Scripted
 
 def test_runs_of_evaluations_are_listed_only_with_evaluations(skilled: ScriptedHost) -> None:
     assert measure("--limit", "1", "--no-self-consistency").code == 0
+    assert pnyx("runs").err == "no runs yet; those of evaluations: pnyx runs --evaluations\n"
     mine = pnyx("ask", "Case 1: what is 1 + 5?", "-p", "voting", "--json", "-q").json["run_id"]
     assert [run["run_id"] for run in pnyx("runs", "--json").json] == [mine]
     assert len(pnyx("runs", "--json", "--evaluations").json) == 5

@@ -119,6 +119,8 @@ def test_a_person_answers_three_questions_and_confirms(
 ) -> None:
     with screen("init", "--file", "new.toml") as terminal:
         terminal.wait_for("1. Where do your models run?")
+        terminal.type("opnai\n")
+        terminal.wait_for("no provider 'opnai'; did you mean openai?")
         terminal.type(f"{host.openai}\n")
         terminal.wait_for("2. What matters?")
         assert f"{host.openai} responds" in terminal.text

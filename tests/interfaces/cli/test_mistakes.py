@@ -86,6 +86,9 @@ def swapped(name: str, place: int) -> str:
             ["ask", "Why?", "--seed", "x"],
             "Invalid value for '--seed': 'x' is not a whole number (see pnyx ask",
         ),
+        (["runs", "--limit", "0"], "0 is not between 1 and 1000000 (see pnyx runs"),
+        (["eval", "x.jsonl", "--limit", "0"], "0 is not at least 1 (see pnyx eval"),
+        (["delete"], "ID is missing; `pnyx runs` lists runs (see pnyx delete"),
         (["ask", "", "-m", "openai:gpt-4o"], "there is no question"),
         (
             ["ask", "Why?", "-m", "openai:gpt-4o*3"],

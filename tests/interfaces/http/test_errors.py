@@ -279,7 +279,7 @@ async def test_a_stream_ends_with_an_error_if_the_run_cannot_be_written(
         async with client.stream("GET", f"/v1/runs/{started['run_id']}/events") as response:
             lines = response.aiter_lines()
             seen = [await anext(lines)]
-            # A client that comes after the failure is told that the run is paused.
+            # A client that comes after the failure learns that the run is paused.
             monkeypatch.setattr(journal, "append_all", full)
             broken.set()
             seen += [line async for line in lines if line]

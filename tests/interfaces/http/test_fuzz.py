@@ -18,7 +18,7 @@ CHECKS = "positive_data_acceptance"
 
 SCHEMATHESIS = "schemathesis.cli"
 IMPORTS = (SCHEMATHESIS, "schemathesis.cli.commands.run.executor", "schemathesis.openapi", "hypothesis")
-# Each part starts Schemathesis anew, so that none takes long: a sequence of requests needs all operations.
+# Each part starts Schemathesis again, so that none takes long: a sequence of requests needs all operations.
 CHATS = "(chat|completions|responses|messages)"
 PARTS = {
     "valid runs": ("coverage", "/v1/runs$", "positive"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import OverLimit
-from pnyx.interfaces.http.usage import WINDOW_S, KeyUsage
+from pnyx.interfaces.http.usage import WINDOW_S, KeyUsage, LocalRate
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, open_server
 
@@ -92,16 +92,16 @@ def test_in_no_minute_are_there_more_requests_than_allowed_and_the_wait_is_right
     gaps: list[float], most: int
 ) -> None:
     now = 0.0
-    usage = KeyUsage(1000, lambda: now)
+    rate = LocalRate(lambda: now)
     accepted: list[float] = []
     for gap in gaps:
         now += gap
         try:
-            usage.begin("ada", most)
+            asyncio.run(rate.count("ada", most))
         except OverLimit as exc:
             assert len([at for at in accepted if at + WINDOW_S > now]) == most
             now += exc.retry_after_s
-            usage.begin("ada", most)
+            asyncio.run(rate.count("ada", most))
         accepted.append(now)
         assert len([at for at in accepted if at + WINDOW_S > now]) <= most
 
@@ -109,12 +109,12 @@ def test_in_no_minute_are_there_more_requests_than_allowed_and_the_wait_is_right
 def test_one_key_has_at_most_half_of_the_connections() -> None:
     usage = KeyUsage(2)
     for _ in range(2):
-        usage.begin("ada", None)
+        usage.begin("ada")
     with pytest.raises(OverLimit, match="2 requests under way"):
-        usage.begin("ada", None)
-    usage.begin("bob", None)
+        usage.begin("ada")
+    usage.begin("bob")
     usage.end("ada")
-    usage.begin("ada", None)
+    usage.begin("ada")
 
 
 async def test_what_a_key_may_spend_in_a_day_is_kept_by_the_ledger(lab: ScriptedHost) -> None:

@@ -16,7 +16,7 @@ from pnyx.errors import UsageError
 from pnyx.interfaces import keys
 from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.key_log import FREE, MOST_CLIENTS, MOST_DELAY_S, WINDOW_S, WrongKeys
-from pnyx.interfaces.key_admin import changed_limits, parse_time
+from pnyx.interfaces.key_admin import changed_limits, parse_expiry
 from pnyx.store import keys as store
 from pnyx.store.keys import KeyUse
 from pnyx.times import now
@@ -191,7 +191,7 @@ def test_limits_in_words_are_the_limits_that_are_stored(
 @given(st.integers(0, 999), st.sampled_from("smhdw"))
 def test_a_duration_is_a_time_from_now(count: int, unit: str) -> None:
     seconds = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}[unit]
-    found = parse_time(f"{count}{unit}", "--expires")
+    found = parse_expiry(f"{count}{unit}")
     assert found is not None
     expected = datetime.now(UTC) + timedelta(seconds=count * seconds)
     assert abs(datetime.fromisoformat(found) - expected) < timedelta(seconds=30)
@@ -201,7 +201,7 @@ def test_a_duration_is_a_time_from_now(count: int, unit: str) -> None:
 @given(st.text(max_size=8).filter(lambda text: text not in ("now", "never")))
 def test_no_other_text_is_a_time(text: str) -> None:
     try:
-        found = parse_time(text, "--expires")
+        found = parse_expiry(text)
     except UsageError:
         return
     assert found is not None

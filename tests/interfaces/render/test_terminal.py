@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from pnyx.interfaces.render.terminal import clip, columns, excerpt, flat, safe, wrap
 
@@ -62,7 +63,7 @@ def test_emoji_that_are_joined_stay_joined() -> None:
 @given(ANYTHING, st.integers(1, 50))
 def test_a_clipped_line_is_one_line_of_at_most_that_length(text: str, width: int) -> None:
     line = clip(text, width)
-    assert len(line) <= width
+    assert max(len(line), cell_len(line)) <= width
     assert "\n" not in line
     assert "\t" not in line
 
@@ -102,6 +103,24 @@ def test_wrapping_loses_only_whitespace(text: str) -> None:
     assert "".join("".join(wrap(text, 30)).split()) == "".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("after: self-host now", ["after:", "self-host now"]),
+        ("$0.0139 · 4.0 s.", ["$0.0139 ·", "4.0 s."]),
+        ("運用の負担が最も大きな、費用です", ["運用の負担が", "最も大きな、", "費用です"]),
+        ("x 費用 of https://a.example/b", ["x 費用 of", "https://a.exa", "mple/b"]),
+    ],
+)
+def test_a_line_ends_where_a_reader_expects_it(text: str, lines: list[str]) -> None:
+    assert list(wrap(text, 13)) == lines
+
+
+@given(st.text(st.characters(categories=["L", "Zs", "Nd"]), max_size=100), st.integers(4, 40))
+def test_no_line_is_wider_than_the_terminal(text: str, width: int) -> None:
+    assert all(cell_len(line) <= width for line in wrap(text.lstrip(), width))
+
+
 def test_columns_are_aligned_also_with_wide_characters() -> None:
     lines = list(columns([("a", "1", "x"), ("漢字", "100", "y")], right=(1,)))
     assert lines == ["a       1  x", "漢字  100  y"]
@@ -112,6 +131,13 @@ def test_the_last_column_is_wrapped_and_indented() -> None:
     rows = [("a", "one two three four"), ("bcd", "five")]
     assert list(columns(rows, width=17)) == ["a    one two", "     three four", "bcd  five"]
     assert list(columns(rows, width=16)) == list(columns(rows))
+
+
+def test_the_least_columns_are_left_out_where_there_is_no_room() -> None:
+    rows = [("model", "runs", "cached", "cost"), ("alpha", "12", "0", "$0.10")]
+    assert list(columns(rows, right=(1, 2, 3), width=16, least=(2, 1))) == ["model   cost", "alpha  $0.10"]
+    assert list(columns(rows, width=18, least=(2, 1))) == ["model  runs  cost", "alpha  12    $0.10"]
+    assert list(columns(rows, least=(2, 1)))[1] == "alpha  12    0       $0.10"
 
 
 def test_a_cell_cannot_leave_its_row() -> None:

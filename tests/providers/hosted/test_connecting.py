@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -14,6 +18,7 @@ from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.hosted.trouble import trouble
 from pnyx.run.calls.limits import delay
 from tests.support.hosting import KEY, ask
+from tests.support.scripted import ScriptedHost
 
 
 async def test_after_one_silence_a_host_has_less_time_until_it_answers(
@@ -71,6 +76,100 @@ def test_a_certificate_is_explained_by_what_is_wrong_with_it(code: int, words: s
     error = trouble(aiohttp.ClientConnectorCertificateError(key, wrong))
     assert error.kind == "refused"
     assert f"({words.removesuffix('.')}): {fix}" in str(error)
+
+
+@asynccontextmanager
+async def proxy(does: str) -> AsyncIterator[str]:
+    """The address of a proxy that reads the request for a tunnel and `does` something else than open one."""
+    over = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if does == "reset":
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        elif does == "silence":
+            await over.wait()
+        elif does != "close":
+            writer.write(f"{does}\r\n\r\n".encode())
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        over.set()
+
+
+@pytest.mark.parametrize(
+    ("does", "kind", "words"),
+    [
+        ("close", "unreachable", "the proxy closes the connection without an answer: check HTTPS_PROXY"),
+        ("reset", "unreachable", "the proxy closes the connection without an answer: check HTTPS_PROXY"),
+        ("silence", "unreachable", "nothing answers: check base_url, the network and HTTPS_PROXY"),
+        ("SSH-2.0-OpenSSH_9.6", "refused", "the proxy speaks another protocol than HTTP: check HTTPS_PROXY"),
+        ("HTTP/1.1 200 Connection established", "unreachable", "the connection was closed: check base_url"),
+    ],
+)
+async def test_a_proxy_that_opens_no_tunnel_costs_nothing(
+    monkeypatch: pytest.MonkeyPatch, does: str, kind: str, words: str
+) -> None:
+    monkeypatch.setattr(connection, "CONNECT_S", 0.5)
+    async with proxy(does) as address:
+        monkeypatch.setenv("HTTPS_PROXY", address)
+        provider = open_hosted("openai", base_url="https://pnyx.invalid/v1", api_key=KEY)
+        error = (await ask(provider)).error
+        await provider.close()
+    assert (error.kind, error.billed) == (kind, False)
+    assert f"cannot connect: {words}" in str(error)
+
+
+async def test_a_proxy_without_a_scheme_speaks_http(
+    host: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", host.url.removeprefix("http://"))
+    provider = open_hosted("openai", base_url="http://pnyx.invalid/v1", api_key=KEY)
+    error = (await ask(provider)).error
+    await provider.close()
+    assert str(error).startswith("pnyx.invalid: HTTP 404: no such page")
+
+
+NO_SCHEME = "cannot connect: base_url does not start with http:// or https://"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "message"),
+    [
+        ("htps://pnyx.invalid/v1", f"pnyx.invalid: {NO_SCHEME}"),
+        ("ftp://pnyx.invalid/v1", f"pnyx.invalid: {NO_SCHEME}"),
+        ("localhost:8000/v1", f"base_url: {NO_SCHEME}"),
+        (
+            "https//pnyx.invalid/v1",
+            "base_url: cannot connect: the address of the host, or of its proxy, is not",
+        ),
+        (
+            "http://127.0.0.1:99999/v1",
+            "127.0.0.1:99999: the request cannot be made: Port out of range 0-65535",
+        ),
+        ("http://::1:80/v1", "::1:80: the request cannot be made: Invalid URL"),
+    ],
+)
+async def test_an_address_that_is_none_is_not_tried_again(base_url: str, message: str) -> None:
+    provider = open_hosted("openai", base_url=base_url, api_key=KEY)
+    error = (await ask(provider)).error
+    await provider.close()
+    assert (error.kind, error.billed) == ("refused", False)
+    assert str(error).startswith(message)
+
+
+async def test_an_address_without_a_path_is_mostly_one_without_v1(host: ScriptedHost) -> None:
+    for base_url, words in (
+        (f" {host.url}\n", ": check base_url, which mostly ends with /v1"),
+        (f"{host.url}/v2", ": check base_url"),
+    ):
+        provider = open_hosted("openai", base_url=base_url, api_key=KEY)
+        error = (await ask(provider)).error
+        await provider.close()
+        assert error.kind == "not_found"
+        assert str(error).endswith(words)
 
 
 def test_a_name_that_is_not_known_may_be_that_of_the_proxy() -> None:

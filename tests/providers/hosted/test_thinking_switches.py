@@ -118,3 +118,17 @@ async def test_a_router_at_any_address_is_sent_the_limit_of_thinking_in_its_own_
         bodies = [request.body for request in host.log]
     assert [body.get("reasoning") for body in bodies] == [{"max_tokens": 900}, {"max_tokens": 900}, None]
     assert all("reasoning_effort" not in body for body in bodies)
+
+
+async def test_mistral_is_sent_one_of_its_two_levels_at_any_address() -> None:
+    async with ScriptedHost() as host:
+        host.on("mistral-large-2411", call=1, body=THOUGHTFUL)
+        provider = open_hosted("mistral", base_url=host.mistral, api_key="k")
+        for model in ("magistral-medium-latest", "mistral-large-2411", "mistral-large-2411"):
+            for effort in ("none", "low"):
+                asked = (Message("user", "Is 7 prime?"),)
+                await provider.complete(Call(model, asked, max_tokens=4000, effort=effort))
+        await provider.close()
+        bodies = [request.body for request in host.log]
+    assert [body.get("reasoning_effort") for body in bodies] == ["none", "high", None, None, None, None]
+    assert all("chat_template_kwargs" not in body for body in bodies)

@@ -1,11 +1,17 @@
 /** What is added to rendered text: its direction, a button that copies code, colours, formulas. */
 
-/** Each has the direction of its own text: an Arabic answer may quote an English one. */
+/**
+ * Each has the direction of its own text: an Arabic answer may quote an English one. What is in a block of its own,
+ * such as a quoted paragraph, gets none: a browser would then not count it as text of the block.
+ */
 const BLOCKS = "p, ul, ol, blockquote, table, h1, h2, h3, h4, h5, h6";
 
 /** Add it to the text in `node`. The larger parts are loaded when a text needs them first. */
 export function enrich(node: HTMLElement): void {
-  for (const block of node.querySelectorAll(BLOCKS)) block.setAttribute("dir", "auto");
+  for (const block of node.querySelectorAll(BLOCKS)) {
+    const outer = block.parentElement?.closest(BLOCKS);
+    if (!outer || !node.contains(outer)) block.setAttribute("dir", "auto");
+  }
   for (const pre of node.querySelectorAll("pre")) addCopyButton(pre);
   if (node.querySelector("pre > code[class]")) {
     void import("./highlight.ts").then(({ colourCode }) => colourCode(node), ignore);

@@ -38,7 +38,7 @@ class Material:
 class Document(Material):
     """Material that seats get exactly as it is: it is neither shortened, nor are names masked in it.
 
-    image: what identifies the image that it stands for; "" for a text. unseen: the text in place of `text`
+    image: what identifies the image that it introduces; "" for a text. unseen: the text in place of `text`
     for seats whose model reads no images.
     """
 

@@ -73,18 +73,18 @@ _SPEAKER = regex(
 )
 
 
-def is_reported(before: str, after: str = "", author: str = "") -> bool:
+def is_reported(before: str, after: str = "", *, author: str) -> bool:
     """Whether the text between `before` and `after` is attributed to someone other than `author`."""
     before = _FIRST_PERSON.sub("I", _as_self(before[-_REACH:], author))
     return bool(_REPORTED.search(before) or _ATTRIBUTED_AFTER.search(after[:_REACH]))
 
 
-def introduces_other(before: str, author: str = "") -> bool:
+def introduces_other(before: str, author: str) -> bool:
     """Whether `before` ends by introducing someone other than `author`, as in "Participant A said"."""
     return bool(_HANDS_OVER.search(_as_self(before[-_REACH:], author)))
 
 
-def begins_with_other(line: str, author: str = "") -> bool:
+def begins_with_other(line: str, author: str) -> bool:
     """Whether `line` begins with a speaker other than `author`, as in "Participant A: ..."."""
     return bool(_SPEAKER.match(_as_self(line[:_REACH], author)))
 
@@ -155,7 +155,7 @@ def find_lead(before: str) -> int | None:
     return match.start("led") if match and match["led"] else None
 
 
-def introduces_author(line: str, author: str = "") -> bool:
+def introduces_author(line: str, author: str) -> bool:
     """Whether `line` introduces the author's own words: "My vote:"."""
     at = find_lead(line)
     if at is None and (mine := _MINE.search(line[-_REACH:])):

@@ -81,7 +81,7 @@ class DirectiveWords:
             if opening := self._opening.match(text, clause.end()):
                 opened = True
                 after = text[opening.end() :]
-                if not is_reported(before, after, author) and not is_conditional(
+                if not is_reported(before, after, author=author) and not is_conditional(
                     opening["led"] or "", before, after
                 ):
                     yield from self._directive(opening, sentence, has_lead=bool(opening["led"]), firm=True)
@@ -96,7 +96,7 @@ class DirectiveWords:
             else:
                 is_marked = inside[0].isupper() or before.rstrip().endswith(":")
                 yes = is_marked and not several and bool(_BEGINS.search(before) and re.match(r"\s*:", after))
-                yes = yes and not is_imagined(before) and not is_reported(before, after, author)
+                yes = yes and not is_imagined(before) and not is_reported(before, after, author=author)
             if yes:
                 yield from self._directive(inside, sentence, has_lead=at is not None, firm=at is not None)
 

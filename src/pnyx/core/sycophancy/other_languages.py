@@ -180,7 +180,7 @@ def _merits(code: str) -> re.Pattern[str]:
 
 
 def _either(phrases: list[str], code: str) -> re.Pattern[str]:
-    """A pattern of any of `phrases`, whose ellipses stand for a few words."""
+    """A pattern of any of `phrases`, whose ellipses match a few words."""
     forms = (
         _GAP.join(map(re.escape, phrase.replace(_JOINER, "").split("…")))
         for phrase in sorted(phrases, key=len, reverse=True)

@@ -10,6 +10,8 @@ from itertools import accumulate
 from math import ceil, sqrt
 from statistics import NormalDist
 
+from ...reliability.curves import score_interval
+
 __all__ = [
     "Interval",
     "holm",
@@ -20,6 +22,12 @@ __all__ = [
     "percentile",
     "wilson",
 ]
+
+LEVEL = 0.95
+"""The level of intervals."""
+Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""Standard errors on each side of an interval."""
+POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,6 @@ def paired_bootstrap(
     differences: Sequence[float],
     trials: Sequence[int] | None = None,
     *,
-    level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Interval:
@@ -58,7 +65,7 @@ def paired_bootstrap(
     edges = list(accumulate(counts[value] for value in values))
     draw = random.Random(seed).choices
     means = sorted(_mean(draw(values, cum_weights=edges, k=n)) for _ in range(resamples))
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low, high = means[int(tail * resamples)], means[min(int((1 - tail) * resamples), resamples - 1)]
     return Interval(_mean(list(counts.elements())), low, high)
 
@@ -67,7 +74,7 @@ def _mean(drawn: Sequence[tuple[float, int]]) -> float:
     return sum(difference for difference, _ in drawn) / sum(trials for _, trials in drawn)
 
 
-def paired_difference(ours: int, theirs: int, n: int, *, level: float = 0.95) -> Interval:
+def paired_difference(ours: int, theirs: int, n: int) -> Interval:
     """The difference of two accuracies on the same `n` questions, with its interval (Bonett & Price 2012).
 
     ours: questions that only the one has right. theirs: that only the other has right. With few of them a
@@ -77,7 +84,7 @@ def paired_difference(ours: int, theirs: int, n: int, *, level: float = 0.95) ->
     if n < 1:
         raise ValueError("a comparison needs at least one question")
     one, two = (ours + 1) / (n + 2), (theirs + 1) / (n + 2)
-    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt((one + two - (one - two) ** 2) / (n + 2))
+    half = Z * sqrt((one + two - (one - two) ** 2) / (n + 2))
     mean, middle = (ours - theirs) / n, one - two
     return Interval(mean, max(-1.0, min(mean, middle - half)), min(1.0, max(mean, middle + half)))
 
@@ -92,8 +99,8 @@ def mcnemar(ours: int, theirs: int) -> float:
     return min(1.0, 2 * sum(ways) / (1 << n))
 
 
-def minimum_detectable(n: int, split: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The smallest difference of two accuracies that `n` paired questions detect with probability `power`.
+def minimum_detectable(n: int, split: float) -> float:
+    """The smallest difference of two accuracies that `n` paired questions detect with probability `POWER`.
 
     split: the share of questions that exactly one of the two has right, in (0, 1]. Uses the normal
     approximation of McNemar's test (Connor 1987, first order), capped at 1, which it exceeds for very few
@@ -101,8 +108,7 @@ def minimum_detectable(n: int, split: float, *, level: float = 0.95, power: floa
     """
     if n < 1:
         raise ValueError("a comparison needs at least one question")
-    z = NormalDist().inv_cdf
-    return min(1.0, (z((1 + level) / 2) + z(power)) * sqrt(split / n))
+    return min(1.0, (Z + NormalDist().inv_cdf(POWER)) * sqrt(split / n))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -117,18 +123,16 @@ def holm(ps: Sequence[float]) -> list[float]:
     return [adjusted[place] for place in range(len(ps))]
 
 
-def wilson(hits: int, n: int, *, level: float = 0.95) -> Interval:
+def wilson(hits: int, n: int) -> Interval:
     """The share of `hits` in `n` with its score interval (Wilson 1927), always within [0, 1].
 
     Raises `ValueError` if `n` is below 1.
     """
     if n < 1:
         raise ValueError("a share needs at least one trial")
-    z, share = NormalDist().inv_cdf((1 + level) / 2), hits / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    share, (low, high) = hits / n, score_interval(hits, n, Z)
     # Rounding must not move the ends beyond the share itself, or beyond 0 and 1.
-    return Interval(share, min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
+    return Interval(share, min(share, max(0.0, low)), max(share, min(1.0, high)))
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -190,7 +190,7 @@ async def _open_runner() -> tuple[Runner, object]:
     return await context.__aenter__(), context
 
 
-def panel_of(settings: Settings, panel: str | Sequence[str] | None = None) -> tuple[str, ...]:
+def panel_of(settings: Settings, panel: str | Sequence[str] | None) -> tuple[str, ...]:
     """The references of `panel`, or of the configured panel, or else of the available models."""
     refs = panel.split(",") if isinstance(panel, str) else panel
     return tuple(refs or settings.panel.seats or default_panel(settings).refs)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...phrases import listed
 from ..analysis.arms import ORACLE, SINGLE
-from .formats import listed
 from .html_document import self_contained, table
 from .plots import Bar, Dot, Line, bars, forest, lines, scatter, text
 from .sheets import Sheet, about, sheets
@@ -103,7 +103,7 @@ def _cost(report: Values) -> str:
     more = f" Not shown, because a price is unknown: {listed(missing)}." if missing else ""
     return _figure(
         f"Cost of a question and share of right answers.{more}",
-        scatter("Cost and right answers", dots, unit, money),
+        scatter(dots, unit, money),
         _kinds(report),
     )
 

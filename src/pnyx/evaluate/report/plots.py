@@ -133,7 +133,7 @@ def forest(title: str, dots: Sequence[Dot], unit: str, zero: float | None, signe
     return _svg(bottom + 42, title, parts)
 
 
-def scatter(title: str, dots: Sequence[Dot], across: str, money: bool) -> str:
+def scatter(dots: Sequence[Dot], across: str, money: bool) -> str:
     """The cost of arms (x) and their accuracy (y, a share of 1, with its interval)."""
     least, most = min(dot.x for dot in dots), max(dot.x for dot in dots) or 1.0
     low, high = min(dot.low for dot in dots), max(dot.high for dot in dots)
@@ -164,7 +164,7 @@ def scatter(title: str, dots: Sequence[Dot], across: str, money: bool) -> str:
             f"{_rule(left + 5, height, left + 10, label - 4, 'faint')}"
             f"{_text(left + 12, f'{label:.1f}', clip(dot.name, 24), 'start')}</g>"
         )
-    return _svg(y.start + 46, title, parts)
+    return _svg(y.start + 46, "Cost and right answers", parts)
 
 
 def lines(

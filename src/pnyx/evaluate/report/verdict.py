@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...phrases import listed
 from ..analysis.arms import MAJORITY, ORACLE, SINGLE, is_panel
-from .formats import interval, listed, p_value, percent, points
+from .formats import interval, p_value, percent, points
 
 __all__ = ["LEVEL", "verdict"]
 
@@ -176,9 +177,9 @@ def _room_for_gain(report: Values, arms: Mapping[str, Values], claimed: Sequence
     gap = split[ORACLE]["right"] - split[SINGLE]["right"]
     some = percent(split[ORACLE]["accuracy"]["mean"])
     yield (
-        f"On the {n} others: {listed(shares)}; at least one model was right on {some} % (oracle). A perfect "
-        f"choice among the models' answers would gain {percent(gap / n)} points there over the best single "
-        f"model, or {percent(gap / report['questions'])} points on all questions."
+        f"On the {n} on which they differ: {listed(shares)}; at least one model was right on {some} % "
+        f"(oracle). A perfect choice among the models' answers would gain {percent(gap / n)} points there "
+        f"over the best single model, or {percent(gap / report['questions'])} points on all questions."
     )
 
 

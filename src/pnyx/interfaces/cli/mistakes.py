@@ -18,6 +18,7 @@ _PLAIN = {
     for suffix in (" range", "")
 }
 """click's words for numbers -> plain ones."""
+_RANGE = re.compile(r"in the range (?:(\S+)<=)?x(?:<=(\S+)|>=(\S+))?")
 _ELSEWHERE = {
     "budget": ("cost", "max-cost", "limit-usd", "usd", "price"),
     "deadline": ("timeout", "time-limit", "max-time"),
@@ -53,7 +54,7 @@ def explain_usage(exc: click.UsageError, cli: click.Group, args: Sequence[str]) 
     message = _message(exc, command, path, args)
     for term, plain in _PLAIN.items():
         message = message.replace(term, plain)
-    message = re.sub(r"\s*\n\s*", " ", message)
+    message = _RANGE.sub(_bounds, re.sub(r"\s*\n\s*", " ", message))
     return f"{message.removesuffix('.')} (see {path} --help)"
 
 
@@ -135,9 +136,17 @@ def _no_option(name: str, command: click.Command | None, args: Sequence[str]) ->
     return f"no option {name}" + (f"; did you mean {like}?" if like else "")
 
 
+def _bounds(found: re.Match[str]) -> str:
+    """click's words for a range of numbers, as plain ones."""
+    least, most, from_here = found.groups()
+    if least and most:
+        return f"between {least} and {most}"
+    return f"at most {most}" if most else f"at least {from_here}"
+
+
 def _missing(param: click.Parameter) -> str:
     """What is missing, with the values that it may have."""
-    named = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(_NOWHERE)
+    named = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(_NOWHERE).rstrip(".")
     if isinstance(param.type, click.Choice):
         named = f"{named}, one of {', '.join(map(str, param.type.choices))}," if named[0] == "-" else named
     return f"{named} is missing" + ("; `pnyx runs` lists runs" if named.startswith("ID") else "")

@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 
 from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.caching.regex import regex
-from ...errors import LinkEnded, OverLimit, PnyxError
+from ...errors import LinkEnded, OverLimit, PnyxError, StoreError
 from ..shares import Share
 from .encodings import ENCODINGS, Decoder, EncodingError
 from .errors import error_response, refusal
 from .key_count import MOST_KEYS, KeyCount
 from .key_log import WrongKeys
 from .paced_send import PacedSend
-from .usage import KeyUsage, unread
+from .usage import KeyUsage, LocalRate, RequestRate, unread
 
 __all__ = ["HEALTH", "Access", "BodyError", "Message", "Owner", "Receive", "Send", "origin_pattern"]
 
@@ -57,6 +57,7 @@ class Access:
     one owner that may be under way at once. shared: the exact paths that need the token of a link instead,
     whose `Share` is set in `scope["state"]["share"]`; they have no owner, and no other path accepts a token.
     local: the exact paths that need no key either if a program of this machine sends the request.
+    rate: counts the requests of keys with such a limit.
     """
 
     def __init__(
@@ -70,9 +71,11 @@ class Access:
         shared: Set[str] = frozenset(),
         share: OpenShare | None = None,
         local: Set[str] = frozenset(),
+        rate: RequestRate | None = None,
     ) -> None:
         self.inner, self._settings, self._owner, self._public = app, settings, owner, public
         self._limits, self._usage, self._wrong_keys = limits, KeyUsage(most_open), WrongKeys()
+        self._rate = rate or LocalRate()
         self._shared, self._share, self._local = shared, share, local
         self._origins = origin_pattern(settings.origins)
         self._most = int(settings.body_mb * 1_000_000)
@@ -94,18 +97,30 @@ class Access:
             await self._serve(scope, receive, send)
             return
         try:
-            self._usage.begin(owner, self._limits(owner).requests_per_minute)
+            self._usage.begin(owner)
         except OverLimit as exc:
             await error_response(exc, str, "limits")(scope, receive, send)
             return
         paced = PacedSend(send, self._usage, owner)
         try:
+            if (over := await self._refused_by_rate(owner)) is not None:
+                await error_response(over, str, "limits")(scope, receive, send)
+                return
             await self._serve(scope, receive, paced.send)
         finally:
             self._usage.end(owner)
             paced.end()
         if paced.refused:
             await error_response(unread(), str, "limits")(scope, receive, send)
+
+    async def _refused_by_rate(self, owner: str) -> PnyxError | None:
+        """Count a request, and return why it is refused, or None."""
+        try:
+            if (per_minute := self._limits(owner).requests_per_minute) is not None:
+                await self._rate.count(owner, per_minute)
+        except (OverLimit, StoreError) as exc:
+            return exc
+        return None
 
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request that is allowed."""
@@ -217,7 +232,7 @@ def _is_local(scope: Message, headers: _Headers) -> bool:
 
 
 def origin_pattern(origins: Sequence[str]) -> re.Pattern[str]:
-    """A pattern of the allowed origins, in which `*` stands for any characters but `/`."""
+    """A pattern of the allowed origins; their `*` matches any characters but `/`."""
     forms = [re.escape(origin).replace(r"\*", "[^/]*") for origin in origins]
     return re.compile("|".join(forms) or r"(?!)", re.IGNORECASE)
 
@@ -344,7 +359,7 @@ class _Body:
             async with asyncio.timeout_at(deadline):
                 return await self._receive()
         except TimeoutError:
-            if self._started:  # nothing else can be said any more
+            if self._started:  # the response can no longer be changed
                 return {"type": "http.disconnect"}
             raise self._refuse(_too_slow(self._seconds)) from None
 

@@ -45,6 +45,7 @@ from .schemas import Health
 from .shares import ROUTER as SHARES
 from .shares import SHARED
 from .state import service_of
+from .usage import request_rate
 
 __all__ = ["open_app"]
 
@@ -94,7 +95,8 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
             (public if service.settings.telemetry.open_metrics else local).add(METRICS)
         most_open = max(1, most_connections(serve.connections) // 2)
         limits, open_share = service.key_limits, Shares(service).open
-        access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share, local)
+        rate = request_rate(service)
+        access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share, local, rate)
         shared = _shared(access, serve.origins)
         yield Shapes(Observed(shared, service, log, _routes(app)), app)
 

@@ -194,7 +194,7 @@ async def feedback(request: Request, run_id: str, body: Feedback) -> Response:
 
 @ROUTER.delete("/{run_id}/feedback", response_model=StoredRun)
 async def withdraw_feedback(request: Request, run_id: str) -> Response:
-    """Delete the feedback on a run; nothing learns from it any more."""
+    """Delete the feedback on a run; nothing learns from it from then on."""
     row = await service_of(request).withdraw_feedback(run_id, owner_of(request))
     return await read(request, row.id)
 

@@ -116,7 +116,7 @@ class NewShare(ShareLink):
 
 
 class SharedRun(BaseModel):
-    """The run of a link. protocol: null if it is not installed any more."""
+    """The run of a link. protocol: null if it is no longer installed."""
 
     run: ResultBody
     protocol: ProtocolBody | None

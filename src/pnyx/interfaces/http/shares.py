@@ -78,7 +78,7 @@ async def read_shared(request: Request) -> Response:
     try:
         protocol: dict[str, Any] | None = describe_protocol(protocols.get(record.row.protocol))
     except NotFound:
-        protocol = None  # of a package that is not installed any more
+        protocol = None  # of a package that is no longer installed
     run = redact_json(record.document, service.redact)
     return Exact({"run": run, "protocol": protocol, "expires_at": share.expires_at}, headers=PRIVATE)
 

@@ -56,16 +56,14 @@ def run_events(
     after: int = 0,
     tokens: bool = False,
     prompts: bool = True,
-    cancel: bool = False,
+    cancel: bool,
 ) -> EventSourceResponse:
     """Return a run's events as a response: `id` is the `seq`, `event` the type.
 
     If the run cannot be followed to its end, the last event is `error`, with the API's error object. reader,
     prompts, cancel: as for `watch`.
     """
-
-    options: dict[str, Any] = {"after": after, "tokens": tokens, "prompts": prompts, "cancel": cancel}
-    watched = watch(service, run_id, reader, **options)
+    watched = watch(service, run_id, reader, after=after, tokens=tokens, prompts=prompts, cancel=cancel)
     messages = encoded(watched, partial(as_stored, prompts=prompts))
     return event_source(service, messages, run_id, error_messages)
 

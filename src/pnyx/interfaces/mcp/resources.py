@@ -65,7 +65,7 @@ TEMPLATES = {
         MARKDOWN,
     ),
 }
-"""URI template -> name, title, description and type of what it stands for."""
+"""URI template -> name, title, description and type of its resources."""
 _URI = regex(r"pnyx://runs/(?P<run>[a-z0-9]{1,40})(?P<transcript>/transcript(?:/(?P<after>[0-9]{1,10}))?)?")
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 """Where messages of a subscription name the request that it came with."""
@@ -182,7 +182,7 @@ async def _changes(service: RunService, run_id: str, reader: str, seen: int) -> 
             if row.seq <= seen:
                 return
     except PnyxError as exc:  # the client reads the run, and gets the same message
-        LOG.warning("run %s is not watched any more: %s", run_id, service.redact(str(exc)))
+        LOG.warning("run %s is no longer watched: %s", run_id, service.redact(str(exc)))
 
 
 def _parse(uri: str) -> tuple[str, int | None]:

@@ -24,7 +24,7 @@ from .malformed import MOST_BYTES
 __all__ = ["serve_stdio"]
 
 
-async def serve_stdio(settings: Settings, log: JsonLog | None = None) -> None:
+async def serve_stdio(settings: Settings, log: JsonLog | None) -> None:
     """Serve until stdin ends, stdout has no reader, or a signal arrives; runs are then saved as paused.
 
     Calls in flight have `DRAIN_S` seconds to finish, unless a second signal arrives.

@@ -91,7 +91,7 @@ def part_of_transcript(
     return "\n".join([*head, *entries]) + "\n", following
 
 
-def as_summary(record: Record, redact: Redact = str) -> str:
+def as_summary(record: Record, redact: Redact) -> str:
     """A summary of the run: answer, decision, cost and dissent."""
     markdown = Markdown(redact)
     return "\n".join([f"# Run {record.row.id}", "", *_decision(record, markdown)]).rstrip() + "\n"

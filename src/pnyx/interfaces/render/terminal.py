@@ -8,12 +8,11 @@ line. JSON output is not changed: it is exact.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...core.caching.regex import regex
 
-__all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrap"]
+__all__ = ["ClosedPipe", "clip", "columns", "cut", "excerpt", "flat", "safe", "wrap"]
 
 NARROWEST = 12
 """The least width of a column in which text is wrapped, in characters."""
@@ -24,6 +23,16 @@ _UNSAFE = regex(
     "\ud800-\udfff]"  # halves of characters
 )
 _BREAK = regex("\r\n|[\u2028\u2029]")
+_WIDE = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6"
+"""Chinese and Japanese characters, between which a line may end."""
+_CLOSING = "\u3001\u3002\uff0c\uff0e\uff1a\uff1b\uff01\uff1f\uff09\u300d\u300f\u3011\u3009\u300b\u2026\u30fc"
+"""Signs with which no line starts: commas, stops, closing brackets, the sign of a long vowel."""
+_CHUNK = regex(
+    r"(\s*)("
+    r"[\d.,]+ (?:s|min|h|B|kB|MB|GB|%)(?![^\s.,;:)])"  # a figure stays with its unit
+    rf"|[{_WIDE}][{_CLOSING}]*"
+    rf"|[^\s{_WIDE}]+)"
+)
 
 
 class ClosedPipe(Exception):  # noqa: N818 (an event, named after what happened)
@@ -48,9 +57,18 @@ def flat(text: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """`text` as one safe line of at most `width` characters."""
-    line = flat(text)
-    return line if len(line) <= width else line[: max(width - 1, 0)].rstrip() + "…"
+    """`text` as one safe line of at most `width` cells."""
+    return cut(flat(text), width)
+
+
+def cut(line: str, width: int) -> str:
+    """A safe line of at most `width` cells, with its spaces; "…" if something is left out."""
+    if max(len(line), _cells(line)) <= width:
+        return line
+    line = line[: max(width - 1, 0)]
+    while _cells(line) >= width:
+        line = line[:-1]
+    return line.rstrip() + "…"
 
 
 def excerpt(text: str, lines: int = 6, chars: int = 500) -> str:
@@ -63,38 +81,69 @@ def excerpt(text: str, lines: int = 6, chars: int = 500) -> str:
 
 
 def wrap(text: str, width: int, indent: str = "") -> Iterator[str]:
-    """Wrap `text` between words to fit `width`. Fenced and indented code is not wrapped."""
+    """Wrap `text` between words to fit `width` cells. Fenced and indented code is not wrapped."""
     fenced = False
     for line in text.split("\n"):
         fence = line.lstrip().startswith("```")
         fenced ^= fence
-        if fence or fenced or len(line) <= width - len(indent) or line.startswith(("    ", "\t", "|")):
+        if fence or fenced or _cells(line) <= width - len(indent) or line.startswith(("    ", "\t", "|")):
             yield (indent + line).rstrip()
         else:
             hang = indent + " " * len(re.match(r"\s*(?:[-*+] |\d+[.)] )?", line)[0])  # type: ignore[index]
-            yield from textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=hang)
+            yield from _fill(line, width, indent, hang)
+
+
+def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
+    """`text` as lines of at most `width` cells; a word that is wider is cut."""
+    line = ""
+    for blank, word in _CHUNK.findall(text):
+        if _cells((line or first) + blank + word) <= width:
+            line = (line or first) + blank + word
+            continue
+        if line:
+            yield line
+        line = hang if line else first
+        for char in word:
+            if _cells(line + char) > width and line.strip():
+                yield line
+                line = hang
+            line += char
+    yield line or first
+
+
+def _cells(text: str) -> int:
+    """The width of `text` on a terminal: Chinese and Japanese characters and emoji take two cells."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # here: most commands show no such text, and start faster
+
+    return cell_len(text)
 
 
 def columns(
-    rows: Iterable[Sequence[str]], right: Sequence[int] = (), width: int | None = None
+    rows: Iterable[Sequence[str]],
+    right: Sequence[int] = (),
+    width: int | None = None,
+    least: Sequence[int] = (),
 ) -> Iterator[str]:
     """Rows as aligned columns, two spaces apart; `right`: the numbers of right-aligned columns.
 
-    width: the last column is wrapped to fit it, if at least `NARROWEST` characters remain for the column.
+    width: the last column is wrapped to fit it, if at least `NARROWEST` cells remain for the column.
+    least: columns that are left out, in this order, until the others fit.
     """
-    # rich knows the width of characters on a terminal: wide ones take two cells.
-    from rich.cells import cell_len
-
     cells = [[flat(cell) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    hang = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    widths = {i: max(map(_cells, column)) for i, column in enumerate(zip(*cells, strict=True))}
+    for i in least:
+        if width is not None and sum(widths.values()) + 2 * (len(widths) - 1) > width:
+            widths.pop(i, None)
+    hang = sum([*widths.values()][:-1]) + 2 * (len(widths) - 1)
     for row in cells:
         padded = []
-        for i, (cell, most) in enumerate(zip(row, widths, strict=True)):
-            blank = " " * (most - cell_len(cell))
-            padded.append(blank + cell if i in right else cell + blank)
+        for i, most in widths.items():
+            blank = " " * (most - _cells(row[i]))
+            padded.append(blank + row[i] if i in right else row[i] + blank)
         line = "  ".join(padded).rstrip()
-        if width is None or cell_len(line) <= width or width - hang < NARROWEST:
+        if width is None or _cells(line) <= width or width - hang < NARROWEST:
             yield line
         else:
-            yield from textwrap.wrap(line, width, subsequent_indent=" " * hang, break_on_hyphens=False)
+            yield from _fill(line, width, "", " " * hang)

@@ -50,7 +50,7 @@ class StatedAnswer:
         return cls(reply.seat, reply.text, short)
 
     @classmethod
-    def of_position(cls, seat: Seat, position: Position, question: str | None = None) -> StatedAnswer:
+    def of_position(cls, seat: Seat, position: Position, question: str | None) -> StatedAnswer:
         """The answer of a debate's turn, with its short answer in its text."""
         complete = position.answer is None or final_answer(position.decision, question) is not None
         text = position.decision if complete else f"{position.decision}\n\nFinal answer: {position.answer}"

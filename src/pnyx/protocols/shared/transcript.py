@@ -22,7 +22,7 @@ TOOLS, TOOLS_AUTO = load("tools"), load("tools-auto")
 TOOLS_REQUIRED, TOOLS_ONE = load("tools-required"), load("tools-one")
 TOOLS_PARALLEL, TOOLS_SINGLE = load("tools-parallel"), load("tools-single")
 HISTORY = 60_000
-"""Characters of contributions that no task needs any more, above which a round starts without them."""
+"""Characters of contributions that tasks no longer need, above which a round starts without them."""
 
 
 class Transcript:

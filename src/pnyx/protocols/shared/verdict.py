@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 async def ask_each(
-    panel: Panel, seats: Sequence[Seat], drafts: Sequence[Draft], max_tokens: int | None = None
+    panel: Panel, seats: Sequence[Seat], drafts: Sequence[Draft], max_tokens: int | None
 ) -> list[Reply]:
     """Return a reply to each draft, from the first seats in parallel; the next seat replaces a silent one.
 

@@ -25,7 +25,7 @@ from ...json_bytes import json_bytes
 from .compression import Decompressor
 from .documents import Documents
 from .failures import failure, read_report
-from .trouble import NO_TLS, SOCKS, another_language, trouble, unreadable_certificates
+from .trouble import NO_TLS, SOCKS, NoTunnel, another_language, trouble, unreadable_certificates
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -51,16 +51,20 @@ ERROR_BYTES = 64_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """max_bytes: decoded, over which a body is refused. silence_s: the longest wait between two bytes."""
+    """max_bytes: decoded, over which a body is refused. silence_s: the longest wait between two bytes.
+
+    frame_bytes: more of them, in a body that is a stream of events.
+    """
 
     max_bytes: int = MAX_BYTES
     silence_s: float = READ_S
+    frame_bytes: int = 0
 
     @classmethod
-    def of(cls, max_tokens: int, timeout_s: float | None, searches: int, stream: bool) -> Limits:
+    def of(cls, max_tokens: int, timeout_s: float | None, searches: int) -> Limits:
         """The limits of a call for `max_tokens` with `searches` of the host."""
         answer = min(ANSWER_BYTES + TOKEN_BYTES * max_tokens + SEARCH_BYTES * searches, MAX_BYTES)
-        return cls(answer + FRAME_BYTES * max_tokens * stream, READ_S if timeout_s is None else timeout_s)
+        return cls(answer, READ_S if timeout_s is None else timeout_s, FRAME_BYTES * max_tokens)
 
 
 @dataclass(slots=True)
@@ -84,7 +88,7 @@ class Connection:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(
+            connector = _Connector(
                 limit=CONNECTIONS, keepalive_timeout=IDLE_S, ssl=_trust() if self._https else False
             )
             self._session = aiohttp.ClientSession(
@@ -148,7 +152,9 @@ class Connection:
             raise ProviderError("unreachable", message, billed=True) from exc
         except ValueError as exc:
             # Raised before anything is sent, for what cannot be; never raised for a reply.
-            raise ProviderError("refused", f"the request cannot be made: {exc}") from exc
+            raise ProviderError(
+                "refused", f"the request cannot be made: {exc}: check base_url and the key"
+            ) from exc
 
     async def _begin(
         self,
@@ -168,7 +174,12 @@ class Connection:
                 data=None if body is None else json_bytes(body),
                 allow_redirects=False,
                 proxy=self._proxy,
-                timeout=aiohttp.ClientTimeout(sock_connect=connect_s, sock_read=limits.silence_s),
+                timeout=aiohttp.ClientTimeout(
+                    sock_connect=connect_s,
+                    # A proxy has to open a tunnel too.
+                    connect=connect_s if self._proxy else None,
+                    sock_read=limits.silence_s,
+                ),
             )
         except aiohttp.ConnectionTimeoutError:
             self._silent = True
@@ -206,9 +217,11 @@ class Response:
                         await asyncio.sleep(0)
                     for document in documents.feed(part):
                         yield document
+                    # Whether it was asked for or not.
+                    self.streamed = documents.is_stream
         except ProviderError as exc:
             broken = exc
-        self.streamed, self.start = documents.is_stream, documents.start
+        self.start = documents.start
         try:
             for document in documents.end():
                 yield document
@@ -235,7 +248,7 @@ class Response:
 
     def _counted(self, part: bytes) -> bytes:
         self.size += len(part)
-        if self.size > (most := self._limits.max_bytes):
+        if self.size > (most := self._limits.max_bytes + self._limits.frame_bytes * self.streamed):
             raise ProviderError("malformed", f"the answer is over {most} bytes", billed=True)
         return part
 
@@ -249,7 +262,21 @@ _NOT_SENT = (
     aiohttp.ClientHttpProxyError,
     aiohttp.ConnectionTimeoutError,
     aiohttp.InvalidURL,
+    aiohttp.NonHttpUrlClientError,
+    NoTunnel,
 )
+
+
+class _Connector(aiohttp.TCPConnector):
+    """It tells a proxy that opens no tunnel from a host that breaks a connection, which may have cost."""
+
+    async def connect(self, *args: Any, **options: Any) -> aiohttp.connector.Connection:
+        try:
+            return await super().connect(*args, **options)
+        except (*_NOT_SENT,):
+            raise
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientResponseError) as exc:
+            raise NoTunnel(exc) from exc
 
 
 def _parts(block: bytes) -> Iterator[bytes]:
@@ -288,7 +315,8 @@ def _proxy(base_url: str) -> str | None:
     if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
         return None
     proxies = getproxies()
-    return proxies.get(url.scheme) or proxies.get("all")
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -62,7 +62,7 @@ CODES: dict[int, str] = {
     504: "deadlineexceeded timeouterror gatewaytimeout timeout",
     529: "overloadederror overloaded",
 }
-"""The HTTP status that codes, types and statuses stand for, which are written with letters alone."""
+"""The HTTP status of codes, types and statuses, which are written with letters alone."""
 
 _STATUSES = {name: status for status, names in CODES.items() for name in names.split()}
 
@@ -77,7 +77,7 @@ MINIMAX: dict[str, int] = {
 
 
 def status_of_code(code: str) -> int:
-    """The status that a host's code stands for, 0 if unknown. The name of a package before it is ignored."""
+    """The status of a host's code, 0 if unknown. The name of a package before it is ignored."""
     for part in (code, code.rpartition(".")[2]):
         if status := _STATUSES.get(re.sub(r"[^a-z]", "", part.lower())):
             return status
@@ -115,7 +115,8 @@ SPENT = regex(
     r"|PerDay|per.day\W{0,3}(?:add|exceeded)|calls / month"
     r"|limit: 0\b|daily (?:free|request limit|token limit)"
     r"|billing to be enabled|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled"
-    r"|restricted|banned|frozen)|need quota"
+    r"|restricted|banned|frozen)|need quota|good standing|api total request limit|free quota|today's quota"
+    r"|not (?:available|included) (?:on|in) your (?:\w+ )?plan"
     r"|out of (?:\w+ ){0,3}quota|quota will be|usage limit of (?:your|the) (?:free |trial)"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
@@ -151,7 +152,8 @@ TOO_LONG = regex(
     r"|(?:input|prompt) tokens? limit|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)|session_len"
     r"|payload size exceeds"
-    r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded|exceeded this model context"
+    r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded|input size limit"
+    r"|exceeded this model context"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|max(?:imum)? length exceeded"
     r"|length limit exceeded|prompt: length"
     r"|tokens? limit exceeded:? ?\(?\d"
@@ -204,7 +206,8 @@ FILTERED = regex(
 
 NO_PLACE = regex(
     r"unsupported_country|unsupported countries|country, region, or territory|user location is not"
-    r"|not (?:available|supported) in (?:your|this) (?:country|region)|you have been blocked"
+    r"|not (?:available|supported) in (?:your|this) (?:country|region)|you have been blocked|firewall rules"
+    r"|from (?:this|your) (?:location|country|region|ip\b)"
     r"|attention required",
     re.IGNORECASE,
 )
@@ -214,7 +217,8 @@ BAD_KEY = regex(
     r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?"
     r"(?:api|auth|access|subscription|security)[ -]?"
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
-    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|invalid_api_key"
+    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|get service token failed"
+    r"|invalid_api_key"
     r"|\bauth(?:entication)? error"
     r"|token (?:seems|is) invalid"
     r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌"
@@ -241,10 +245,12 @@ NO_MODEL = regex(
     r"|unsupported|invalid|no such|unexpected)"
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
-    r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported|no models loaded"
+    r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported"
+    r"|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
-    r"|requested model is not supported|unexpected model name|模型不存在"
-    r"|已下线|failed to get model|model \S+ 不存在|您无权访问",
+    r"|requested model is not supported|unexpected model name|模型[^。]{0,40}(?:不存在|未开通)"
+    r"|could not find (?:\w+ )?model|unsupported openapi method|已下线|failed to get model"
+    r"|model \S+ 不存在|您无权访问",
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""

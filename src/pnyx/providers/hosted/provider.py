@@ -1,7 +1,7 @@
 """Hosted models: requests written by pydantic-ai, sent over aiohttp, replies read leniently.
 
 Importing this module loads an HTTP client, so import it where a hosted model is opened. pydantic-ai and an
-SDK are imported when a provider of its kind is opened, or at the first request that `plain` does not write.
+SDK are imported at the first request that `plain` does not write.
 Nothing is sent twice, except a request without a parameter that its host has refused, unbilled; `pnyx.run`
 retries.
 """
@@ -48,7 +48,7 @@ MAX_CHANGES = 12
 
 def open_hosted(kind: str, *, base_url: str, api_key: str | None = None) -> HostedProvider:
     """A provider that speaks the dialect of `kind`, a key of `DIALECTS`. api_key: None sends none."""
-    return HostedProvider(DIALECTS[kind], base_url, api_key)
+    return HostedProvider(DIALECTS[kind], base_url.strip(), api_key)
 
 
 class HostedProvider:
@@ -56,12 +56,14 @@ class HostedProvider:
 
     def __init__(self, dialect: Dialect, base_url: str, api_key: str | None) -> None:
         self._dialect = dialect
-        self._host = urlsplit(base_url).netloc.rpartition("@")[2]
+        self._host = urlsplit(base_url).netloc.rpartition("@")[2] or "base_url"
         self._hostname = urlsplit(base_url).hostname or ""
+        self._has_no_path = not dialect.plain.version and not urlsplit(base_url).path.strip("/")
         self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._plain: PlainWriter | None = None
-        if dialect.has_plain_requests and not dialect.is_azure(urlsplit(base_url).hostname):
-            self._plain = PlainWriter.of(base_url, api_key, os.environ)
+        if not dialect.is_azure(self._hostname):
+            others = dialect.key_headers(self._hostname)
+            self._plain = PlainWriter.of(dialect.plain, base_url, api_key, os.environ, others)
         self._load = partial(_load, dialect, base_url, api_key)
         self._builder = None if self._plain else self._load()
         self._loading = asyncio.Lock()
@@ -73,7 +75,10 @@ class HostedProvider:
         try:
             return await self._complete(call, on_text)
         except ProviderError as exc:
-            message = one_line(f"{self._host}: {exc}", self._secrets)
+            words = str(exc)
+            if exc.kind == "not_found" and self._has_no_path:
+                words = words.replace("check base_url", "check base_url, which mostly ends with /v1")
+            message = one_line(f"{self._host}: {words}", self._secrets)
             # The original may quote the request with its key, so it is not chained.
             raise ProviderError(
                 exc.kind, message, retry_after=exc.retry_after, billed=exc.billed, retries=exc.retries
@@ -103,7 +108,7 @@ class HostedProvider:
                 thoughts = HeldThoughts(show, reply.has_reasoning)
                 show = thoughts.add
             try:
-                async with aclosing(self._texts(call, sent, reply, on_text is not None)) as texts:
+                async with aclosing(self._texts(call, sent, reply)) as texts:
                     async for text in texts:
                         if show is not None:
                             show(text)
@@ -155,12 +160,9 @@ class HostedProvider:
                 self._builder = await asyncio.to_thread(self._load)
         return self._builder
 
-    async def _texts(
-        self, call: Call, request: HostRequest, reply: Reply, stream: bool
-    ) -> AsyncGenerator[str]:
+    async def _texts(self, call: Call, request: HostRequest, reply: Reply) -> AsyncGenerator[str]:
         """Send the request, and yield the text of its reply as `reply` reads it."""
-        stream = stream or request.body.get("stream") is True
-        limits = Limits.of(call.max_tokens, call.timeout_s, call.searches, stream)
+        limits = Limits.of(call.max_tokens, call.timeout_s, call.searches)
         async with self._connection.request(
             "POST", request.url, request.headers, limits, request.body
         ) as response:

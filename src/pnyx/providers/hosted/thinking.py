@@ -10,7 +10,7 @@ from ..base import Call
 
 __all__ = ["SHARES", "ThinkingStyle", "effort_of", "thinking_settings"]
 
-ThinkingStyle: TypeAlias = Literal["effort", "anthropic", "google", "openrouter"]
+ThinkingStyle: TypeAlias = Literal["effort", "anthropic", "google", "mistral", "openrouter"]
 LEAST_BUDGET = 1024
 """The fewest tokens of thinking that Anthropic's API accepts, which must be below the output limit."""
 SHARES = {"low": 0.25, "medium": 0.5, "high": 0.75}

@@ -13,7 +13,7 @@ import aiohttp
 
 from ...errors import ProviderError
 
-__all__ = ["NO_TLS", "SOCKS", "another_language", "trouble", "unreadable_certificates"]
+__all__ = ["NO_TLS", "SOCKS", "NoTunnel", "another_language", "trouble", "unreadable_certificates"]
 
 NO_TLS = "the host speaks TLS: check whether base_url starts with https://"
 SOCKS = "SOCKS proxies are not supported: set HTTPS_PROXY to an HTTP proxy, or unset ALL_PROXY"
@@ -34,6 +34,10 @@ LANGUAGES = {
     r"E\x00": "the protocol of PostgreSQL",
 }
 """How an answer in another protocol than HTTP starts, as aiohttp quotes it."""
+
+
+class NoTunnel(aiohttp.ClientError):
+    """A proxy that was asked for a connection to a host gave no answer in HTTP. Nothing was sent."""
 
 
 def another_language(words: str) -> str:
@@ -69,6 +73,12 @@ def _explain(exc: Exception) -> tuple[str, str]:
             return "unreachable" if exc.status >= 500 else "refused", (
                 f"the proxy answers HTTP {exc.status}: {exc.message}: {hint}"
             )
+        case NoTunnel():
+            if isinstance(exc.args[0], aiohttp.ClientResponseError):
+                return "refused", "the proxy speaks another protocol than HTTP: check HTTPS_PROXY"
+            return "unreachable", "the proxy closes the connection without an answer: check HTTPS_PROXY"
+        case aiohttp.NonHttpUrlClientError():
+            return "refused", "base_url does not start with http:// or https://"
         case aiohttp.InvalidURL():
             return "refused", (
                 "the address of the host, or of its proxy, is not a URL: "
@@ -109,7 +119,7 @@ def unreadable_certificates(exc: OSError) -> str:
 
 def _explain_socket(exc: aiohttp.ClientConnectorError) -> str:
     if isinstance(exc.os_error, ConnectionRefusedError):
-        start = "start it with: ollama serve" if exc.port == OLLAMA_PORT else "is its server running?"
+        start = "start it with `ollama serve`" if exc.port == OLLAMA_PORT else "is its server running?"
         return f"connection refused: {start}"
     if exc.os_error.errno in (ENETUNREACH, EHOSTUNREACH):
         return "no route to the host: check the network"
@@ -120,4 +130,6 @@ def _reason(exc: aiohttp.ClientConnectorError) -> str:
     """The operating system's words, without the address."""
     if isinstance(exc.os_error, ConnectionRefusedError):
         return "connection refused"
+    if isinstance(exc.os_error, ConnectionResetError):
+        return "the connection was closed"
     return exc.os_error.strerror or type(exc.os_error).__name__

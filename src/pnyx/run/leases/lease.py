@@ -24,12 +24,14 @@ __all__ = [
 BEAT_S = 5.0
 LEASE_S = 30.0
 """Seconds between heartbeats, and seconds without one after which a process loses its runs."""
+NO_START = "0"
+"""In place of the time at which a process started, where the system does not say it."""
 
 
 @cache
 def this_worker() -> str:
     """Return host:pid:start, unique to this process even if the system reuses its pid."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid()) or NO_START}"
 
 
 def is_alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool:
@@ -50,7 +52,7 @@ def is_alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool
         return False
     except PermissionError:
         pass
-    return _started(int(pid)) == start
+    return _started(int(pid)) in (start, None)
 
 
 def host_of(worker: str | None) -> str:
@@ -78,10 +80,16 @@ def is_active(row: RunRow) -> bool:
     return row.status == "running" and (is_held(row) or is_waiting(row))
 
 
-def _started(pid: int) -> str:
+def _started(pid: int) -> str | None:
+    """Return when a process started, or what is no start: without /proc, or of a process that has ended.
+
+    None if it cannot be read now: a process without memory or descriptors must not think that others ended.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return "0"  # no /proc on this system: the pid alone must be enough
+    except (FileNotFoundError, ProcessLookupError):
+        return NO_START  # no /proc on this system: the pid alone must be enough
+    except (OSError, MemoryError):
+        return None
     state, start = (fields := stat.rpartition(")")[2].split())[0], fields[19]
     return "dead" if state == "Z" else start

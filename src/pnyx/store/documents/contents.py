@@ -74,7 +74,7 @@ def read_contents(connection: Connection, wanted: Collection[str]) -> dict[str, 
 
 
 def free_contents(connection: Connection, run_ids: Sequence[str]) -> int:
-    """Forget that these runs use contents, and delete those that no run uses any more.
+    """Forget that these runs use contents, and delete those that no run uses then.
 
     Belongs into the transaction that deletes the runs. Returns the bytes of the deleted contents.
     """

@@ -1,6 +1,6 @@
 """The stored form of JSON documents: compressed, with long texts replaced by the numbers of stored contents.
 
-It is the JSON of the document, in which {MARK: parts} stands for a text. Its parts, in order, are literal
+It is the JSON of the document, in which {MARK: parts} is in place of a text. Its parts, in order, are literal
 texts and numbers of contents; see `store.documents.contents`. It is compressed with zstd and a dictionary of
 what documents of pnyx have in common. In a column of text it is in Base85, after a sign that no JSON starts
 with.

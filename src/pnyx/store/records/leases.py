@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, func, select, true, update
 
 from ...errors import Running
 from ..clock import clock
@@ -19,6 +19,7 @@ from .runs import COLUMNS, WORKER
 __all__ = [
     "Load",
     "beat",
+    "count_lost",
     "decline",
     "held_back",
     "loads",
@@ -116,6 +117,12 @@ def stop_requests(connection: Connection, worker: str) -> dict[str, str]:
     return {row.id: row.stop for row in connection.execute(query)}
 
 
+def count_lost(connection: Connection, run_id: str) -> None:
+    """Count a lost worker for a waiting run: one that ran out of memory and left it to others."""
+    waits = (runs.c.id == run_id) & (runs.c.status == "running") & runs.c.worker.is_(None)
+    connection.execute(update(runs).where(waits).values(lost_workers=runs.c.lost_workers + 1))
+
+
 def queue_length(connection: Connection) -> tuple[int, str | None, int]:
     """Return how many runs no process has, since when the first of them waits (UTC, ISO 8601), and how many
     are held back."""
@@ -145,8 +152,9 @@ def held_back(connection: Connection) -> list[RunRow]:
     return read_rows(connection, connection.execute(query.order_by(runs.c.created_at)))
 
 
-def loads(connection: Connection) -> Sequence[Load]:
-    """Return the running runs, counted by owner and process."""
+def loads(connection: Connection, owner: str | None = None) -> Sequence[Load]:
+    """Return the running runs, counted by owner and process. owner: only those of this one; None: all."""
     query = select(runs.c.owner, runs.c.worker, func.max(runs.c.heartbeat_at), clock(), func.count())
-    groups = query.where(runs.c.status == "running").group_by(runs.c.owner, runs.c.worker)
+    chosen = (runs.c.owner == owner) if owner is not None else true()
+    groups = query.where(runs.c.status == "running", chosen).group_by(runs.c.owner, runs.c.worker)
     return [Load(*row) for row in connection.execute(groups.order_by(runs.c.owner, runs.c.worker))]

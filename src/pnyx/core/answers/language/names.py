@@ -55,7 +55,7 @@ def read_roman(text: str) -> int | None:
     return sum(-value if value < after else value for value, after in zip(values, following, strict=True))
 
 
-def same_spelling(one: str, two: str, *, person: bool = False) -> bool:
+def same_spelling(one: str, two: str, *, person: bool) -> bool:
     """Whether two names differ in spelling only. person: a last name names a person.
 
     Numbers of kings may be Roman, in words or in digits, first names initials, and an abbreviation of three

@@ -37,7 +37,7 @@ _MINUS = regex(rf"^(?:minus|negative)\s+(?=[$€£¥₹]?\.?\d|(?:{'|'.join(ENGL
 _ORDINAL = regex(r"^(?:option|choice|number|no\.|#)\s*(?=\d)", 2)
 
 
-def read_amount(text: str, decimal: str = "") -> Quantity | None:
+def read_amount(text: str, decimal: str) -> Quantity | None:
     """The number of a text, in digits or words; None for other text. decimal: as in `read_quantity`."""
     return (
         _part_of_unit(text, decimal)

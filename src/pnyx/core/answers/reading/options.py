@@ -39,7 +39,7 @@ _RUN_OF_ONE = regex(r"[A-Za-z]")
 _RUN = regex(r"[A-Z]{2,6}")
 
 
-def letters_of(text: str, letters: str = "", *, ordered: bool = False) -> str | None:
+def letters_of(text: str, letters: str, *, ordered: bool) -> str | None:
     """The letters of the options that `text` names, in capitals: `B`, or `A, C` for several; else None.
 
     Several are in alphabetical order, unless `ordered`. letters: those of the question's options, if they are

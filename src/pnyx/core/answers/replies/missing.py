@@ -33,7 +33,7 @@ _MAX_CHARS = 40
 """Characters of the longest word of the table, and more."""
 
 
-def is_missing(value: str, question: str | None = None) -> bool:
+def is_missing(value: str, question: str | None) -> bool:
     """Whether `value` says that there is no answer: `N/A`, `TBD`, `I don't know`, 不知道.
 
     `unknown` and its kin do so only where there is a question that does not offer one of them, and `none`

@@ -212,7 +212,7 @@ def _show_result(output: Output, demo: DemoQuestion, result: Result, database: s
     out.line(f"    {_command('serve')}")
 
 
-def _vote_table(output: Output, votes: Sequence[str | None], demo: DemoQuestion | None = None) -> None:
+def _vote_table(output: Output, votes: Sequence[str | None], demo: DemoQuestion | None) -> None:
     out = output.out
     counts = plurality(votes).counts
     silent = votes.count(None)

@@ -42,8 +42,9 @@ UNREACHABLE = "check the address, the network and the proxy settings in the envi
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. fix: what to do.
+    """The result of one check.
 
+    fix: what to do, where `found` does not say it already.
     ok: None for a warning: something optional, or something that may be wrong, if there is a fix.
     """
 
@@ -90,8 +91,7 @@ async def _examine() -> tuple[list[Finding], bool]:
     try:
         refs = parse_seats(settings.panel.seats) or default_panel(settings).refs
     except PnyxError as exc:
-        fix = "install a model, set one API key (such as OPENAI_API_KEY), or choose models in [panel] seats"
-        panel = Finding("panel", False, str(exc), fix)
+        panel = Finding("panel", False, str(exc))
         return [*findings, *await _hosts(settings, ()), panel], False
     findings += _weights(refs, settings)
     findings += await _hosts(settings, refs)
@@ -220,7 +220,8 @@ def _no_list(what: str, url: str, name: str, provider: ProviderSettings, exc: Pr
     """The finding for a host that did not return its list of models."""
     error = str(exc).removeprefix("cannot connect: ")
     if error != str(exc):  # also what no other try changes, such as a certificate that is not accepted
-        return Finding(what, False, f"cannot reach {url}: {error}", UNREACHABLE)
+        reason, _, fix = error.rpartition(": ")
+        return Finding(what, False, f"cannot reach {url}: {reason or error}", fix if reason else UNREACHABLE)
     # Google has no separate status for a wrong API key.
     if exc.kind == "auth" or (exc.kind == "refused" and "api key" in error.lower()):
         variable = next((v for v in key_variables(provider) if ENVIRONMENT.get(v, "").strip()), None)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from ....config.paths import config_dir
-from ....config.schema import Settings
+from ....config.schema import ProviderSettings, Settings
 from ....config.stored_keys import ENVIRONMENT, store
 from ....config.trust import PROJECT_FILE
 from ....core.models import money
@@ -114,13 +114,25 @@ def _ask_hosts(output: Output, settings: Settings, tables: dict[str, dict[str, s
     ready = [name for name in offered if key_variables(settings.provider(name))]
     ready = [name for name in ready if is_usable(settings.provider(name), ENVIRONMENT)]
     output.note(f"1. Where do your models run? {', '.join(offered)}, or the URL of another host.")
-    answer = click.prompt("   Names, with commas", default=", ".join(ready) or "embedded", err=True)
-    names = []
-    for part in filter(None, re.split(r"[\s,]+", answer)):
+
+    def known(answer: str) -> list[str]:
+        """The parts of the answer; click asks again if one is no provider."""
+        parts = list(filter(None, re.split(r"[\s,]+", answer)))
+        for part in parts:
+            if "://" not in part:
+                try:
+                    _provider(part, settings)
+                except UsageError as exc:
+                    raise click.BadParameter(str(exc)) from exc
+        return parts
+
+    ready_names = ", ".join(ready) or "embedded"
+    names = list[str]()
+    for part in click.prompt("   Names, with commas", default=ready_names, value_proc=known, err=True):
         if "://" in part:
             new = _table(part)
             tables |= new
-            names += list(new)
+            names += new
         else:
             names.append(part)
     return names
@@ -152,18 +164,22 @@ def _table(base_url: str) -> dict[str, dict[str, str]]:
     return {name: table}
 
 
-def _need_key(name: str, settings: Settings, person: bool) -> tuple[str, str] | None:
-    """Make sure that a provider has its key. Return the variable and the key that a person has typed.
-
-    Raises `ConfigError`.
-    """
+def _provider(name: str, settings: Settings) -> ProviderSettings:
     try:
-        provider = settings.provider(name)
+        return settings.provider(name)
     except ConfigError as exc:
         hint = nearest(name, _offered(settings))
         raise UsageError(
             f"no provider {name[:40]!r}{hint}; there are: {', '.join(_offered(settings))}"
         ) from exc
+
+
+def _need_key(name: str, settings: Settings, person: bool) -> tuple[str, str] | None:
+    """Make sure that a provider has its key. Return the variable and the key that a person has typed.
+
+    Raises `ConfigError`.
+    """
+    provider = _provider(name, settings)
     variables = key_variables(provider)
     if not variables or is_usable(provider, ENVIRONMENT):
         return None

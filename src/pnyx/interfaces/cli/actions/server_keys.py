@@ -9,9 +9,10 @@ from ....config.schema import Settings
 from ....errors import UsageError
 from ....store.keys import KeyUse
 from ....times import now
-from ...key_admin import changed_limits, described, parse_time, time_after
+from ...key_admin import changed_limits, described, parse_expiry, time_after
 from ...keys import check_name, hash_key, new_key
 from ...run_records import RunRecords
+from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import Output
 
@@ -60,8 +61,9 @@ class KeyCommand:
             self._rotate(output, settings, self.rotate_key)
         elif self.revoke_key is not None:
             name = self.revoke_key
-            with_records(settings, lambda stored: stored.remove_key(name))
-            output.note(f"revoked {name}'s API key")
+            paused = with_records(settings, lambda stored: stored.remove_key(name))
+            waited = f"; {quantity(paused, 'run')} in the queue paused" if paused else ""
+            output.note(f"revoked {name}'s API key{waited}")
         elif self.show_keys == "audit":
             uses = with_records(settings, _uses)
             output.out.lines(map(_line, uses))
@@ -76,7 +78,7 @@ class KeyCommand:
 
     def _create(self, output: Output, settings: Settings, name: str) -> None:
         check_name(name)
-        expires_at = None if self.expires is None else parse_time(self.expires, "--expires")
+        expires_at = None if self.expires is None else parse_expiry(self.expires)
         if expires_at is not None and expires_at <= now():
             raise UsageError(f"--expires: {self.expires!r} is over, so the key would never be valid")
         limits, key = changed_limits(None, self.limits), new_key()
@@ -100,7 +102,7 @@ class KeyCommand:
                 before = next((key.limits for key in await stored.stored_keys() if key.name == name), None)
                 columns["limits"] = changed_limits(before, self.limits)
             if self.expires is not None:
-                columns["expires_at"] = parse_time(self.expires, "--expires")
+                columns["expires_at"] = parse_expiry(self.expires)
             await stored.change_key(name, columns)
 
         with_records(settings, change)

@@ -53,7 +53,7 @@ async def _work(settings: Settings, output: Messages) -> int:
             output.note(f"metrics: {metrics}")
         await worker.work()
     output.note("stopped; unfinished runs are back in the queue for another worker")
-    return 0
+    return 1 if worker.ran_out else 0
 
 
 def status(as_json: bool) -> int:

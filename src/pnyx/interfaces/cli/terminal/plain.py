@@ -123,7 +123,7 @@ def answer_lines(stream: Stream, answer: str) -> Iterator[str]:
         yield from wrap(safe(answer).strip("\n"), stream.width or WIDE)
 
 
-def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry] = ()) -> Iterator[str]:
+def end_lines(stream: Stream, result: Mapping[str, Any], tools: Sequence[Entry]) -> Iterator[str]:
     """The lines below the answer: certainty, first vote, dissent, sources, tools, dropped seats, usage."""
     if measures := _measures(result):
         yield from paragraph(stream, measures, "bold")

@@ -119,7 +119,7 @@ class Conversation:
         """Return the request of a run. served: the settings' own names of models. panels: of saved panels.
 
         earlier_files: with the images and documents of other turns than the question. Raises `UsageError`
-        with what is wrong, `NotFound` for a name that stands for no panel.
+        with what is wrong, `NotFound` for a name without a panel.
         """
         question, material, files = self._split(earlier_files)
         named = _model(self.model, served, panels)
@@ -187,7 +187,7 @@ def _is_image(file: Source) -> bool:
 
 
 def _model(name: str, served: Mapping[str, ServedModel], panels: Collection[str]) -> dict[str, Any]:
-    """The options of a run that the name of a model stands for: an alias, a protocol, or a saved panel."""
+    """The options of a run by the name of its model: an alias, a protocol, or a saved panel."""
     if one := served.get(name):
         fields = {"protocol": one.protocol, "models": one.panel, "preset": one.preset, "effort": one.effort}
         return {**{k: v for k, v in fields.items() if v}, "options": dict(one.options)}

@@ -1,4 +1,4 @@
-"""/v1/models: the names that stand for a panel."""
+"""/v1/models: the models, each a panel."""
 
 from __future__ import annotations
 

@@ -165,7 +165,9 @@ class OpenAIReader(Reader):
         tool.id, tool.name = tool.id or id, tool.name or name
         arguments = function.get("arguments", function.get("parameters"))
         if isinstance(arguments, str):
-            tool.written = [*([] if whole else tool.written), arguments]
+            if whole:
+                tool.written.clear()
+            tool.written.append(arguments)
         elif isinstance(arguments, Mapping | list):
             tool.value = arguments if isinstance(arguments, Mapping) else {"arguments": arguments}
 

@@ -19,7 +19,7 @@ from ..documents import DONE
 from ..failures import Report, failure, one_line, report
 from .finishes import failure_status, reason_of
 
-__all__ = ["INVALID_JSON", "SEPARATOR", "Reader", "ToolCallParts", "first_of", "items", "mapping", "text_of"]
+__all__ = ["INVALID_JSON", "Reader", "ToolCallParts", "first_of", "items", "mapping", "text_of"]
 
 SEPARATOR = "\n\n"
 """Between two texts of a reply between which the host searched."""

@@ -1,0 +1,41 @@
+"""Whether another process is alive, as far as this one can see it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pnyx.run.leases.lease import is_alive, this_worker
+
+
+@contextmanager
+def without_descriptors() -> Iterator[None]:
+    """This process can open no file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_process_without_descriptors_thinks_of_no_other_that_it_has_ended() -> None:
+    """It took over the runs of workers that were alive."""
+    name = this_worker()
+    assert is_alive(name, 100.0, 100.0)
+    with without_descriptors():
+        assert is_alive(name, 100.0, 100.0)
+    assert not is_alive(name, 100.0, 200.0)
+
+
+def test_a_process_that_has_ended_or_whose_id_is_another_ones_is_not_alive() -> None:
+    host, pid, start = this_worker().rsplit(":", 2)
+    assert not is_alive(f"{host}:{pid}:{int(start) - 1}", 100.0, 100.0)
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_alive(f"{host}:{process.pid}:{start}", 100.0, 100.0)
+    assert not is_alive(f"{host}:{process.pid}:{start}", 100.0, 100.0)
