@@ -211,9 +211,7 @@ class RunRecords:
 
     async def give_back_space(self, *, rewrite: bool) -> int:
         """Shrink an SQLite file after runs were deleted; see `store.space`. Return the bytes that it lost."""
-        file = Path(self._database.name)
-        # The name of a database of PostgreSQL is no file.
-        return await asyncio.to_thread(_give_back, file, rewrite)
+        return await asyncio.to_thread(give_back, Path(self._database.name), rewrite=rewrite)
 
     async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""
@@ -251,9 +249,8 @@ class RunRecords:
 
     async def judgements(self, owner: str, with_questions: bool = False) -> list[JudgedRun]:
         """The judged decisions of an owner. with_questions: read which of them ask the same."""
-        return await self._database.read(
-            partial(outcomes.history, owner=owner, with_questions=with_questions)
-        )
+        work = partial(outcomes.history, owner=owner, with_questions=with_questions)
+        return await self._database.read(work)
 
     async def record_outcomes(self, judged_runs: Mapping[str, JudgedRun]) -> None:
         """Record an evaluation's outcomes, by run id. Each question counts once, by its latest run."""
@@ -400,7 +397,3 @@ class RunRecords:
         Raises `UsageError`.
         """
         return await copying.restore(self._database, file, with_keys=with_keys)
-
-
-def _give_back(file: Path, rewrite: bool) -> int:
-    return give_back(file, rewrite=rewrite) if file.is_file() else 0

@@ -84,7 +84,7 @@ async def test_a_call_over_midnight_counts_on_the_day_of_its_request(
     first = datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
     times = [first]
     clock = {**vars(time), "time_ns": lambda: int(times[-1].timestamp()) * 10**9}
-    monkeypatch.setattr("pnyx.run.calls.limits.time", SimpleNamespace(**clock))
+    monkeypatch.setattr("pnyx.times.time", SimpleNamespace(**clock))
 
     def late(call: Call) -> str | Exception:
         times.append(first + late_by)

@@ -60,7 +60,9 @@ def _table(by: str, rows: Sequence[dict[str, Any]], total: dict[str, Any], strea
     heads = [by, *(name.removesuffix("_tokens") for name in counts), "cost"]
     lines = [[flat(row[by]), *(f"{row[name]:,}" for name in counts), _paid(row)] for row in rows]
     last = ["total", *(f"{total[name]:,}" for name in counts), _paid(total)]
-    for n, line in enumerate(columns([heads, *lines, last], right=range(1, len(heads)))):
+    right = range(1, len(heads))
+    least = [heads.index(name) for name in ("cached", "runs", "input", "output")]
+    for n, line in enumerate(columns([heads, *lines, last], right, stream.width, least)):
         yield stream.paint(line, *(("bold",) if n in (0, len(lines) + 1) else ()))
 
 

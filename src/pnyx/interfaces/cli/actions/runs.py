@@ -23,7 +23,7 @@ from ...render.folder_files import live_events
 from ...render.markdown import Redact, as_markdown
 from ...render.markdown_overview import change_words
 from ...render.run_json import run_json
-from ...render.terminal import clip, columns, flat, safe, wrap
+from ...render.terminal import clip, columns, cut, flat, safe, wrap
 from ...run_records import RunRecords
 from ...service import RunService
 from ...views.costs import sum_calls
@@ -169,7 +169,7 @@ def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
 
 
 def clip_end(line: str, width: int | None) -> str:
-    return line if width is None or len(line) <= width else line[: width - 1] + "…"
+    return line if width is None else cut(line, width)
 
 
 def status(run_id: str, as_json: bool) -> int:
@@ -242,7 +242,7 @@ def _transcript(
     for total in costs:
         counts = (total[name] for name in ("calls", *TOKENS))
         rows.append([total["model"], *(f"{n:,}" for n in counts), money(total["cost_usd"])])
-    yield from columns(rows, right=(1, 2, 3, 4, 5))
+    yield from columns(rows, (1, 2, 3, 4, 5), stream.width, least=(3, 1))
 
 
 def _left_out(count: int, run_id: str) -> str:
