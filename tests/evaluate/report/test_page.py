@@ -140,10 +140,11 @@ def _points(path: str) -> Iterator[tuple[float, float]]:
         yield float(x), float(y)
 
 
-def test_the_text_fits_the_terminal_and_has_no_control_characters() -> None:
-    report = render(document(full(30, HOSTILE)))
+@pytest.mark.parametrize("width", [40, 60, WIDTH])
+def test_the_text_fits_the_terminal_and_has_no_control_characters(width: int) -> None:
+    report = render(document(full(30, HOSTILE)), width)
     for line in report.split("\n"):
-        assert cell_len(line) <= WIDTH, line
+        assert cell_len(line) <= width, line
         assert line == line.rstrip()
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", report)
 
