@@ -40,20 +40,17 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 
 _REFUSED = regex(
     r"un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
-    r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed"
-    r"|available|enabled|accept(?:ed)?|valid|compatible|recogni[sz]ed|implemented|configurable|adjustable"
-    r"|a valid|be )|additional propert"
-    r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)|(?:may|can)(?:not| not) "
-    r"(?:be |use |set |change |specify )|invalid|extra (?:inputs?|fields?)|extra_forbidden|extraneous"
-    r"|deprecated|no longer|cannot (?:be|use|specify)|\bmust (?:be|not|contain)|should be|may only"
+    r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed|available|enabled|accept(?:ed)?|valid|compatible"
+    r"|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
+    r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
+    r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|deprecated|no longer"
+    r"|\bmust (?:be|not|contain)|should be|may only"
     r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
-    r"|input should|above maximum"
     r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
-    r"|only .{0,30}(?:supported|allowed|accepted|permitted)"
-    r"|(?:requires|with) --|no endpoints found that|could not be mapped|does not match|prohibited"
-    r"|expected an? \w|不支持"
-    r"|不被[^。]{0,12}支持|无效|非法|不合法|不能|必须|有误|仅支持",
+    r"|only .{0,30}(?:supported|allowed|accepted|permitted)|(?:requires|with) --|no endpoints found that"
+    r"|could not be mapped|does not match|prohibited|expected an? \w|不支持"
+    r"|不被[^。]{0,12}支持|无效|非法|不能|必须|有误|仅支持",
     re.IGNORECASE,
 )
 _NOT_OFFERED = regex(
