@@ -2,7 +2,7 @@
 
     .venv/bin/python -m benchmarks.page [--runs 100000] [--folder FOLDER]
 
-The home is that of `benchmarks.many_runs`, with two finished runs of 10,000 events: in 500 rounds, and all in
+The home is that of `benchmarks.homes`, with two finished runs of 10,000 events: in 500 rounds, and all in
 one. Opened is from the click to the first row, or to the verdict; loaded is when all of the debate is there.
 Script is the time that the page's own code took until then. Scrolling goes one screen at a time through the
 whole page, at most 300 screens; a frame counts from one animation frame to the next, without a graphics card.
@@ -24,7 +24,7 @@ from pathlib import Path
 from playwright.sync_api import CDPSession, Page
 from sqlalchemy import Connection
 
-from benchmarks.many_runs import SETTINGS, build
+from benchmarks.homes import SETTINGS, build
 from pnyx.core.events import Event, RunFinished
 from pnyx.core.models import Payer
 from pnyx.run.run_rows import new_id

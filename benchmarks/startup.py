@@ -79,6 +79,10 @@ KINDS = {
         ("gemini-2.5-flash", "gemini-2.5-pro", "gemini-2.5-flash-lite"),
         *("google", "GoogleModel", "GoogleProvider"),
     ),
+    "mistral": (
+        ("mistral-medium-latest", "mistral-small-latest", "mistral-large-latest"),
+        *("mistral", "MistralModel", "MistralProvider"),
+    ),
 }
 """Kind of provider -> the models of the panel, and pydantic-ai's module, model and provider."""
 LIBRARY = """

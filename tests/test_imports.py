@@ -19,7 +19,18 @@ from packaging.utils import canonicalize_name
 
 from tests.support.sources import ROOT, modules
 
-BASE = {"errors", "_version", "plugins", "extras", "gc_pause", "isolation", "json_bytes", "similar", "times"}
+BASE = {
+    "errors",
+    "_version",
+    "plugins",
+    "extras",
+    "gc_pause",
+    "isolation",
+    "json_bytes",
+    "phrases",
+    "similar",
+    "times",
+}
 BELOW: dict[str, set[str]] = {
     "_version": set(),
     "errors": set(),
@@ -28,6 +39,7 @@ BELOW: dict[str, set[str]] = {
     "gc_pause": set(),
     "json_bytes": set(),
     "isolation": set(),
+    "phrases": set(),
     "similar": set(),
     "times": set(),
     "core": BASE,

@@ -12,20 +12,15 @@ from typing import Any
 import pytest
 
 from pnyx.core.decision import Given
-from pnyx.core.events import CallFinished, Event, PhaseEntered
-from pnyx.core.steps import Decision
+from pnyx.core.events import CallFinished, PhaseEntered
 from pnyx.errors import ProviderError
 from pnyx.protocols import get
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.providers.base import Call, Completion
 from pnyx.run.calls.limits import Limits
-from pnyx.run.drive import drive
-from pnyx.run.result import Result
 from pnyx.run.spec import Spec
-from pnyx.store import Database
-from tests.support.panels import Host, open_database, performer, seats
-from tests.support.processes import Node
-from tests.support.replaying import check_kills, check_log, read_log
+from tests.support.panels import Host, seats
+from tests.support.replaying import attempt, check_kills, finish, perform_whole
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)
@@ -97,13 +92,6 @@ def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
     )
 
 
-async def attempt(run: Spec, database: Database, host: Host) -> Decision:
-    made = await performer(database, host, SEATS, limits=LIMITS)
-    decision = await drive(run.protocol_def, run.brief, run.panel, made, run.resolve)
-    await made.context.journal.append()
-    return decision
-
-
 @pytest.mark.parametrize(("name", "options", "given"), CASES, ids=IDS)
 async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
     name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
@@ -112,22 +100,8 @@ async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays
         spec(name, options, given),
         answers(bool(options.get("free")), options.get("found", "compound")),
     )
-    database = await open_database(tmp_path, "whole.db")
-    whole = Host(rule)
-    want = await attempt(run, database, whole)
-    check_log(await read_log(database))
-    await database.close()
+    want, whole, _ = await perform_whole(tmp_path, run, rule)
     await check_kills(tmp_path, partial(attempt, run), whole, want)
-
-
-async def finish(run: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:
-    """A whole run through the runner, and its events."""
-    node = Node(await open_database(folder), host)
-    handle = await node.runner.start(run)
-    result = await handle.result()
-    log = await node.log(handle.run_id)
-    await node.runner.close()
-    return result, log
 
 
 @pytest.mark.parametrize(("name", "options", "given"), CASES, ids=IDS)

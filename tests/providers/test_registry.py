@@ -158,7 +158,7 @@ async def main():
     settings = Settings(providers={"lab": ProviderSettings(kind="mistral", base_url="http://127.0.0.1:9")})
     providers = Providers(settings, {})
     try:
-        await providers.get("lab").complete(Call("alpha", (Message("user", "hello"),), 5))
+        await providers.get("lab").complete(Call("alpha", (Message("user", "<|hello|>"),), 5))
     except ProviderError:
         pass
     await providers.close()

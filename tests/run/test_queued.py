@@ -14,6 +14,8 @@ from pnyx.errors import Running
 from pnyx.interfaces.views.records import read_run
 from pnyx.run.leases.lease import is_waiting
 from pnyx.run.runner import Runner
+from pnyx.store import keys
+from pnyx.store.keys import StoredKey
 from pnyx.store.records import leases
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
@@ -149,3 +151,20 @@ async def test_a_cancel_during_a_takeover_is_not_lost(
     with pytest.raises(Running):
         await node.runner.resume(handle.run_id, budget_usd=1.0)
     assert (await (await node.runner.resume(handle.run_id)).result()).status == "cancelled"
+
+
+async def test_a_revoked_keys_waiting_runs_are_paused_and_its_running_ones_end(
+    make: Callable[[Host], Node],
+) -> None:
+    """They were carried out and paid for."""
+    node = make(Host(fixed_reply))
+    key = StoredKey("ada", "1" * 64, "2026-11-26T01:00:00.000Z")
+    await node.database.write(partial(keys.add, key=key))
+    running = await node.runner.start(spec(owner="ada"))
+    waiting = [await node.runner.enqueue(spec(owner=name, seed=n)) for n, name in enumerate(("ada", "bob"))]
+    assert await node.database.write(partial(keys.remove, name="ada")) == 1
+    rows = [await row_of(node, run_id) for run_id in waiting]
+    assert [(row.status, is_waiting(row)) for row in rows] == [("paused", False), ("running", True)]
+    assert (await running.result()).status not in ("paused", "failed")
+    result = await (await node.runner.resume(waiting[0])).result()
+    assert result.status not in ("paused", "failed")

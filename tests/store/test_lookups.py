@@ -23,6 +23,7 @@ from tests.support.rows import rows
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 MANY = 3000
+RESULT: dict[str, Any] = {"answer": "So.", "final_answer": None, "dissent": []}
 
 
 def name(n: int) -> str:
@@ -160,3 +161,13 @@ async def test_a_page_of_an_owners_runs_uses_an_index(full: Database, more: dict
     (plan,) = await full.write(lambda c: plans(c, partial(store.listing, owner="local", limit=26, **more)))
     assert "Seq Scan" not in plan, plan
     assert "SCAN runs'" not in plan, plan
+
+
+async def test_a_list_has_no_spec_of_runs_that_are_over(full: Database) -> None:
+    def read(connection: Connection) -> tuple[list[store.RunRow], store.RunRow]:
+        store.patch(connection, name(MANY - 1), {"status": "consensus", "result": RESULT})
+        return store.listing(connection, limit=2), store.find(connection, name(MANY - 1))
+
+    (over, open), whole = await full.write(read)
+    assert (over.id, over.spec, over.result, over.problem) == (name(MANY - 1), {}, RESULT, None)
+    assert (open.spec["question"], whole.spec["question"]) == ("Why?", "Why?")

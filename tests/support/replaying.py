@@ -10,9 +10,14 @@ import pytest
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
 from pnyx.core.steps import Decision
+from pnyx.providers.base import Call
+from pnyx.run.drive import drive
+from pnyx.run.result import Result
+from pnyx.run.spec import Spec
 from pnyx.store import Database
 from pnyx.store.records import runs as store
-from tests.support.panels import Host, ProcessKilled, open_database
+from tests.support.panels import Host, ProcessKilled, open_database, performer
+from tests.support.processes import Node
 
 Attempt = Callable[[Database, Host], Awaitable[Decision | str]]
 """Performs a run from its start, with what the journal of the database has of it; returns how it ends."""
@@ -29,6 +34,36 @@ def check_log(log: list[Event]) -> None:
         e.key for e in log if isinstance(e, CallFinished) or (isinstance(e, CallFailed) and e.final)
     )
     assert set(ends.values()) <= {1}
+
+
+async def attempt(spec: Spec, database: Database, host: Host) -> Decision:
+    """Perform a run from its start, with what the journal of the database has of it."""
+    made = await performer(database, host, spec.seats, limits=spec.limits)
+    decision = await drive(spec.protocol_def, spec.brief, spec.panel, made, spec.resolve)
+    await made.context.journal.append()
+    return decision
+
+
+async def perform_whole(
+    folder: Path, spec: Spec, rule: Callable[[Call], str]
+) -> tuple[Decision, Host, list[Event]]:
+    """The decision, the host and the events of a run that nobody kills."""
+    database, host = await open_database(folder, "whole.db"), Host(rule)
+    decision = await attempt(spec, database, host)
+    log = await read_log(database)
+    check_log(log)
+    await database.close()
+    return decision, host, log
+
+
+async def finish(spec: Spec, folder: Path, host: Host) -> tuple[Result, list[Event]]:
+    """The result and the events of a run through the runner."""
+    node = Node(await open_database(folder), host)
+    handle = await node.runner.start(spec)
+    result = await handle.result()
+    log = await node.log(handle.run_id)
+    await node.runner.close()
+    return result, log
 
 
 async def check_kills(

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import ConfigError
+from ..phrases import first_of
 from .layers import Key, Layer, Value, dotted, read
 from .paths import config_dir, expand_path
 from .project_rules import Usual, is_restricted, needs_trust
@@ -62,8 +63,7 @@ def read_files(
 
 
 def _needs_trust(refused: Layer) -> str:
-    what = sorted(map(dotted, refused))
-    shown = ", ".join(what[:5]) + (f" and {len(what) - 5} more" if len(what) > 5 else "")
+    shown = first_of(sorted(map(dotted, refused)))
     return (
         f"{PROJECT_FILE} sets {shown}, which a project may do only in a folder you trust: "
         "read the file, then run `pnyx trust`"

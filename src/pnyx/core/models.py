@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .thinking import Effort
@@ -22,6 +22,7 @@ __all__ = [
     "money",
     "strengths",
     "strongest",
+    "total_usd",
 ]
 
 NUSD = 1_000_000_000
@@ -42,6 +43,16 @@ def money(usd: float | None) -> str:
     if usd == 0:
         return "$0"
     return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.0001 else f"${usd:.9f}".rstrip("0")
+
+
+def total_usd(amounts: Iterable[float | None]) -> float | None:
+    """The sum of amounts in USD; None if one of them is unknown."""
+    known = list[float]()
+    for amount in amounts:
+        if amount is None:
+            return None
+        known.append(amount)
+    return math.fsum(known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..core.context.files import Source
 from ..errors import FileProblem
-from .folder import first_names
+from ..phrases import first_of
 from .read import DIFF
 from .secret_files import looks_secret
 
@@ -59,12 +59,10 @@ def read_diff(revision: str | None, folder: Path) -> Diff:
     secrets = [name for name in names if looks_secret(name)]
     shown = ["--", ":/", *(f":(top,exclude,literal){name}" for name in secrets)]
     text = _diff(folder, revision, ["--stat=200", "--patch"], shown)
-    notes = [f"left out of the diff, as they look like secrets: {first_names(secrets)}"] if secrets else []
+    notes = [f"left out of the diff, as they look like secrets: {first_of(secrets)}"] if secrets else []
     new = _lines(_output(folder, "ls-files", "--others", "--exclude-standard", "-z", ":/"), "\0")
     if new:
-        notes.append(
-            f"not in the diff, as git does not track them: {first_names(new)}; `git add -N` adds them"
-        )
+        notes.append(f"not in the diff, as git does not track them: {first_of(new)}; `git add -N` adds them")
     if not text.strip():
         return Diff(None, tuple(notes))
     label = "uncommitted changes" if revision in ("HEAD", EMPTY_TREE) else f"changes, {revision}"

@@ -11,6 +11,7 @@ from ..config.schema import ContextSettings
 from ..core.context.files import Source
 from ..errors import FileProblem
 from ..extras import need
+from ..phrases import first_of
 from .decode import SAMPLE, is_binary
 from .documents import document_kind
 from .images import image_info
@@ -19,11 +20,9 @@ from .secret_files import looks_secret
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["FolderListing", "first_names", "list_folder"]
+__all__ = ["FolderListing", "list_folder"]
 
 IGNORE = ".gitignore"
-NAMED = 5
-"""Files of a kind that a note names; of more it gives the number."""
 MB = 1_000_000
 
 
@@ -70,7 +69,7 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
                 f"{folder} has more than {limits.files:,} files to read ([context] files): choose some with "
                 "--glob, such as --glob '*.py'"
             )
-    notes = tuple(f"left out of {folder}, {why}: {first_names(names)}" for why, names in left_out.items())
+    notes = tuple(f"left out of {folder}, {why}: {first_of(names)}" for why, names in left_out.items())
     if not sources:
         matching = f" that match {', '.join(globs)}" if globs else ""
         if not notes and any(folder.iterdir()):
@@ -164,9 +163,3 @@ def _unfit(path: Path, limits: ContextSettings) -> str:
     setting = "image_mb" if image else "file_mb"
     most = limits.image_mb if image else limits.file_mb
     return f"as they are larger than {most:g} MB ([context] {setting})" if size > most * MB else ""
-
-
-def first_names(names: Sequence[str]) -> str:
-    """The first names, for a note, and the number of the others."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

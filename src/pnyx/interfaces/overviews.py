@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from ..core.caching.lru import LRU
 from ..core.events import Event
 from ..store.records import runs as store
 from .views.overview import overview
@@ -22,18 +22,15 @@ class Overviews:
     """The overview of a run follows from its events alone, so one is valid until the run has more events."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+        self._kept = LRU[tuple[str, int], dict[str, Any]](KEPT)
 
     async def of(self, row: store.RunRow, read: Callable[[], Awaitable[list[Event]]]) -> dict[str, Any]:
         """The overview of a run. read: reads its events, if they are needed."""
         key = (row.id, row.seq)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
+        if (kept := self._kept.get(key)) is not None:
+            return kept
         events = [event for event in await read() if (event.seq or 0) <= row.seq]
         found = await asyncio.to_thread(overview, events)
         if row.seq >= LONG:
             self._kept[key] = found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
         return found

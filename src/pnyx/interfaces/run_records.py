@@ -22,7 +22,7 @@ from ..run.spending.expectation import kind_of
 from ..store import Database, copying, keys, rates, storage
 from ..store.money import holds, ledger
 from ..store.money.cost_sums import CostSum, cost_sums
-from ..store.money.costs import CallCosts, call_costs
+from ..store.money.costs import CallCosts, call_costs, costs_of
 from ..store.records import outcomes, shares
 from ..store.records import runs as store
 from ..store.records.conversations import begin_conversation
@@ -95,9 +95,12 @@ class RunRecords:
         """The row of a run. Raises `NotFound`."""
         return await self._database.read(partial(store.find, prefix=prefix, owner=owner))
 
-    async def read(self, prefix: str, owner: str | None = None, *, prompts: bool = True) -> Record:
-        """A run with all its events. prompts: False leaves those of its calls out. Raises `NotFound`."""
-        return await self._database.read(partial(read_run, prefix=prefix, owner=owner, prompts=prompts))
+    async def read(
+        self, prefix: str, owner: str | None = None, *, prompts: bool = True, newest: int | None = None
+    ) -> Record:
+        """A run with all its events, see `views.records.read_run`. Raises `NotFound`."""
+        work = partial(read_run, prefix=prefix, owner=owner, prompts=prompts, newest=newest)
+        return await self._database.read(work)
 
     async def state(self, prefix: str, owner: str | None = None, *, only: Sequence[str] = ()) -> Record:
         """A run without its events, except for those of the types in `only`. Raises `NotFound`."""
@@ -208,9 +211,7 @@ class RunRecords:
 
     async def give_back_space(self, *, rewrite: bool) -> int:
         """Shrink an SQLite file after runs were deleted; see `store.space`. Return the bytes that it lost."""
-        file = Path(self._database.name)
-        # The name of a database of PostgreSQL is no file.
-        return await asyncio.to_thread(_give_back, file, rewrite)
+        return await asyncio.to_thread(give_back, Path(self._database.name), rewrite=rewrite)
 
     async def withdraw_feedback(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """Delete the feedback on a run, if there is any, and return the run. Raises `NotFound`."""
@@ -248,9 +249,8 @@ class RunRecords:
 
     async def judgements(self, owner: str, with_questions: bool = False) -> list[JudgedRun]:
         """The judged decisions of an owner. with_questions: read which of them ask the same."""
-        return await self._database.read(
-            partial(outcomes.history, owner=owner, with_questions=with_questions)
-        )
+        work = partial(outcomes.history, owner=owner, with_questions=with_questions)
+        return await self._database.read(work)
 
     async def record_outcomes(self, judged_runs: Mapping[str, JudgedRun]) -> None:
         """Record an evaluation's outcomes, by run id. Each question counts once, by its latest run."""
@@ -274,6 +274,10 @@ class RunRecords:
     ) -> list[CallCosts]:
         """The same by run: a row for each run, day and model. most: only of so many runs, the dearest."""
         return await self._database.read(partial(call_costs, since=since, owner=owner, most=most))
+
+    async def costs_of(self, run_id: str) -> list[CallCosts]:
+        """What the calls of one run cost, by day and model."""
+        return await self._database.read(partial(costs_of, run_id=run_id))
 
     async def cost_factor(self, spec: Spec) -> float | None:
         """The cost of earlier runs as a share of what was expected of them; None without any.
@@ -334,9 +338,9 @@ class RunRecords:
         """The newest uses of keys, oldest first."""
         return await self._database.read(partial(keys.uses, limit=limit))
 
-    async def remove_key(self, name: str) -> None:
-        """Revoke a server key. Raises `NotFound`."""
-        await self._database.write(partial(keys.remove, name=name))
+    async def remove_key(self, name: str) -> int:
+        """Revoke a server key. Return how many of its runs waited and are paused. Raises `NotFound`."""
+        return await self._database.write(partial(keys.remove, name=name))
 
     async def share(
         self, prefix: str, expires_s: float = DEFAULT_S, owner: str | None = None
@@ -393,7 +397,3 @@ class RunRecords:
         Raises `UsageError`.
         """
         return await copying.restore(self._database, file, with_keys=with_keys)
-
-
-def _give_back(file: Path, rewrite: bool) -> int:
-    return give_back(file, rewrite=rewrite) if file.is_file() else 0

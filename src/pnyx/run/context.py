@@ -160,7 +160,8 @@ class RunContext:
             outcome = (*outcome, budget_event("warning", account, now()))
         if over := self.budget.overrun(started, charged_nusd, self.spent_nusd, outcome[0].time):
             outcome = (*outcome, over)
-        self.journal.post(*outcome, ledger=self.budget.settle(started, charged_nusd))
+        settle = self.budget.settle(started, charged_nusd)
+        self.journal.post(*outcome, ledger=settle, sent_on=started.time[:10])
         self.waiting.wake()
 
     def write_off(self, branches: Sequence[str] = ("",), why: str = UNKNOWN) -> None:

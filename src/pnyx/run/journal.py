@@ -259,18 +259,20 @@ class Journal:
         if self._queued:
             await self.append()
 
-    def post(self, *batch: Event, ledger: Callable[[Connection], None] | None = None) -> None:
-        """Queue an outcome for commit, without waiting for it.
+    def post(
+        self, *batch: Event, ledger: Callable[[Connection], None] | None = None, sent_on: str = ""
+    ) -> None:
+        """Queue an outcome for commit, without waiting for it. sent_on: the day of its request.
 
         Events that follow from it are committed with it or after it, and nothing leaves the process before
         its own commit: if this one fails, every later append raises why.
         """
         for event in batch:
             self._apply(event)
-        self._submit(_with_ledger(batch, ledger), None, applied=True)
+        self._submit(_with_ledger(batch, ledger), None, applied=True, sent_on=sent_on)
 
     def _submit(
-        self, write: Write, columns: Mapping[str, Any] | None, *, applied: bool
+        self, write: Write, columns: Mapping[str, Any] | None, *, applied: bool, sent_on: str = ""
     ) -> asyncio.Future[Any]:
         """Queue a unit, which is written even if its caller is cancelled.
 
@@ -287,7 +289,7 @@ class Journal:
             # Only now is known which buffered events are unwritten: an earlier unit that was rejected leaves
             # its events to this one. The order in the journal is the order of cause.
             unit.events = [*self._claim(unit), *batch]
-            return Append(self.run_id, self.epoch, unit.events, columns, self._payer, self._contents)
+            return Append(self.run_id, self.epoch, unit.events, columns, self._payer, self._contents, sent_on)
 
         def committed(last: Last | None) -> None:
             self._queued -= 1

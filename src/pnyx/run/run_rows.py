@@ -38,7 +38,6 @@ __all__ = [
     "new_id",
     "new_row",
     "prior_elapsed_s",
-    "read_spec",
     "run_started",
     "take_over",
 ]
@@ -120,7 +119,7 @@ def find_resumable(
     Raises `NotFound`, `UsageError`.
     """
     row = store.find(connection, prefix, owner)
-    stored = read_spec(connection, row)
+    stored = _read_spec(connection, row)
     spec = with_key_caps(connection, settings, replace(stored, **changes, **shared_caps(settings)))
     caps = spec.caps
     if stored.batch_own and not spec.batch_own:
@@ -132,7 +131,7 @@ def find_resumable(
     return Resumable(row, store.log(connection, row.id), spec, RunBudget(row.id, caps))
 
 
-def read_spec(connection: Connection, row: store.RunRow) -> Spec:
+def _read_spec(connection: Connection, row: store.RunRow) -> Spec:
     """Return the spec of a run with the contents of its files. Raises `Unreadable`."""
     document = row.check().spec
     wanted = [one["content"] for one in document.get("files", ()) if "content" in one]

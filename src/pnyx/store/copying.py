@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -31,7 +32,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import PnyxError, StoreError, UsageError
 from .backup_values import check_values
@@ -106,17 +107,16 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
     """
     with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
         copied = Path(folder) / "backup.db"
+        # Before it is copied: a sparse file of a terabyte would fill the disk.
+        check_backup(file)
         try:
             # The backup of an older pnyx is migrated: in a copy, so that the file stays unchanged.
-            _check_regular(file)
-            _check_complete(file)
-            shutil.copyfile(file, copied)
+            _copy_file(file, copied)
         except OSError as exc:
             if exc.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise _no_room(file, folder) from exc
             raise _file_error(exc, f"{file} cannot be read") from exc
         try:
-            check_backup(copied)
             await asyncio.to_thread(_check_values, copied)
             await (await Database.open(copied)).close()
         except StoreError as exc:
@@ -134,6 +134,13 @@ def _no_room(file: Path, folder: str) -> StoreError:
         f"{Path(folder).parent} has no room for a copy of {file}; free some space there, or set TMPDIR to "
         "another folder"
     )
+
+
+def _copy_file(file: Path, copied: Path) -> None:
+    """Copy a file. Raises `OSError`, before the first byte if there is no room: others need it too."""
+    if file.stat().st_size > shutil.disk_usage(copied.parent).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    shutil.copyfile(file, copied)
 
 
 def _check_regular(file: Path) -> None:
@@ -158,13 +165,24 @@ def check_backup(file: Path) -> None:
         with closing(sqlite3.connect(address, uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
             found = next(filter(None, (connection.execute(query).fetchone() for query in _FOREIGN)), None)
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            created = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+            pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            (size,) = connection.execute(pages).fetchone()
     except sqlite3.Error as exc:
         raise StoreError(f"{file} is not a backup of pnyx: {exc}") from exc
     if found is not None:
         kind, name = found
         raise StoreError(f"{file} is not a backup of pnyx: it has the {kind} {str(name)[:80]!r}")
-    if missing := sorted({"runs", "events"} - tables):
+    for kind, name, sql in created:
+        if _EXPRESSION.search(sql or ""):
+            raise StoreError(
+                f"{file} is not a backup of pnyx: it has an expression in the {kind} {str(name)[:80]!r}"
+            )
+    if file.stat().st_size != size:
+        raise StoreError(
+            f"{file} is not a backup of pnyx: it is longer than the database that it begins with"
+        )
+    if missing := sorted({"runs", "events"} - {name for _, name, _ in created}):
         raise StoreError(f"{file} is not a backup of pnyx: it has no table {missing[0]!r}")
 
 
@@ -198,6 +216,8 @@ _FOREIGN = (
     " WHERE m.type = 'index' AND c.cid = -2 LIMIT 1",
 )
 """Queries for the kind and name of something in a file that no backup has."""
+_EXPRESSION = re.compile(r"\bcheck\b|\bwhere\b|\bdefault\b(?! '\w*')", re.IGNORECASE)
+"""What each write computes, such as the migration of an earlier version's backup: up to a gigabyte a row."""
 
 
 def keys_in(file: Path) -> tuple[str, ...]:
@@ -275,7 +295,10 @@ def _read_in(copy: Engine, connection: Connection, name: str, with_keys: bool) -
             raise UsageError(f"database {name} is not empty: restore into a new one, set with PNYX_DATABASE")
     with copy.connect() as source:
         _check_columns(source)
-        _check_references(source)
+        try:
+            _check_references(source)
+        except DBAPIError as exc:
+            raise StoreError(f"the backup is damaged: {exc.orig}; restore an earlier backup") from exc
         rows = _copy(
             source, connection, TABLES if with_keys else tuple(t for t in TABLES if t not in SECRETS)
         )
@@ -317,16 +340,21 @@ def _batches(source: Connection, table: Table) -> Iterator[Sequence[Row[Any]]]:
             raise
         # SQLite quotes a text that is not UTF-8.
         why = str(exc.orig if isinstance(exc, DBAPIError) else exc).partition(" with text ")[0]
-        raise StoreError(
-            f"the backup is damaged in its table {table.name!r}: {why}; restore an earlier backup"
-        ) from exc
+        raise _damaged(table, why) from exc
+
+
+def _damaged(table: Table, why: str) -> StoreError:
+    return StoreError(f"the backup is damaged in its table {table.name!r}: {why}; restore an earlier backup")
 
 
 def _copy(source: Connection, target: Connection, tables: Sequence[Table]) -> Mapping[str, int]:
     counts = dict.fromkeys((table.name for table in TABLES), 0)
     for table in tables:
         for batch in _batches(source, table):
-            target.execute(insert(table), [dict(row._mapping) for row in batch])
+            try:
+                target.execute(insert(table), [dict(row._mapping) for row in batch])
+            except IntegrityError as exc:
+                raise _damaged(table, str(exc.orig).partition("\n")[0]) from exc
             counts[table.name] += len(batch)
     if target.dialect.name == "postgresql":
         # New contents are numbered after those that came with their numbers.

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ..errors import NotFound, Taken
-from .schema import key_uses, keys
+from .schema import key_uses, keys, runs
 
 __all__ = ["KeyUse", "StoredKey", "add", "add_uses", "change", "find", "remove", "rotate", "stored", "uses"]
 
@@ -100,10 +100,12 @@ def rotate(connection: Connection, name: str, hash: str, old_until: str) -> None
     change(connection, name, {"hash": hash, "old_hash": row.hash, "old_until": old_until})
 
 
-def remove(connection: Connection, name: str) -> None:
-    """Delete a key. Raises `NotFound`."""
+def remove(connection: Connection, name: str) -> int:
+    """Delete a key, and pause its runs that wait for a worker. Return how many. Raises `NotFound`."""
     if not connection.execute(delete(keys).where(keys.c.name == name)).rowcount:
         raise _missing(name)
+    waits = (runs.c.owner == name) & (runs.c.status == "running") & runs.c.worker.is_(None)
+    return connection.execute(update(runs).where(waits).values(status="paused")).rowcount
 
 
 def _missing(name: str) -> NotFound:

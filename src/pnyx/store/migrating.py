@@ -66,7 +66,7 @@ def migrate(connection: Connection, name: str) -> None:
             ScriptDirectory.from_config(config).get_revision(revision)
         except CommandError as exc:
             raise StoreError(
-                f"database {name} was written by a newer pnyx (schema {revision}): upgrade pnyx, "
+                f"database {name} was written by a newer pnyx (schema {str(revision)[:40]}): upgrade pnyx, "
                 "or set another database"
             ) from exc
     config.attributes["connection"] = connection

@@ -21,12 +21,14 @@ LEAST_SHARE = 0.05
 
 
 def give_back(file: Path, *, rewrite: bool) -> int:
-    """Shrink an SQLite file by its free pages, and return the bytes that it lost.
+    """Shrink an SQLite file by its free pages, and return the bytes that it lost; 0 if there is no file.
 
     rewrite: whether the file of an earlier version may be rewritten, while other writers wait for
     about a second for each 200 MB, and needs as much space again; without that its free pages are used for
     new runs. Raises `StoreError`.
     """
+    if not file.is_file():  # the name of a database of PostgreSQL
+        return 0
     try:
         with closing(sqlite3.connect(file, timeout=BUSY_S, isolation_level=None)) as connection:
             # What is in the write-ahead log counts as lost by whoever empties it.

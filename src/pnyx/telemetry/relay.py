@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Generic, TypeVar
 
-__all__ = ["CAPACITY", "Relay"]
+__all__ = ["Relay"]
 
 T = TypeVar("T")
 CAPACITY = 20_000

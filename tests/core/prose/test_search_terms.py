@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +85,11 @@ def hits_of(text: str, *words: str) -> set[int]:
 @given(st.text(st.characters(max_codepoint=127)))
 def test_ascii_words_are_split_like_all_others(text: str) -> None:
     assert fold_words(f"{text} é").split() == [*fold_words(text).split(), "e"]
+
+
+@given(st.text(st.characters(max_codepoint=127) | st.characters(min_codepoint=0x2000, max_codepoint=0x206F)))
+def test_dashes_and_quotation_marks_are_no_part_of_a_word(text: str) -> None:
+    assert fold_words(text).split() == [word[:60].lower() for word in re.findall(r"[^\W_]+", text)]
 
 
 def test_a_snippet_is_the_place_with_the_most_hits() -> None:

@@ -14,7 +14,9 @@ import pytest
 
 from pnyx.config.load import database_url
 from pnyx.interfaces.cli.actions import runs as actions
+from pnyx.interfaces.cli.records import with_records
 from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.run_records import RunRecords
 from pnyx.run.leases.lease import this_worker
 from pnyx.store import Database
 from pnyx.store.records.runs import RunRow, create
@@ -105,6 +107,40 @@ def test_show_prints_every_reply_with_its_seat_and_model_and_the_decision(run: A
         assert expected in done.out
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
+
+
+def test_show_of_a_long_run_prints_its_last_events_and_the_sums_of_all(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = pnyx("show", run["run_id"]).out
+    count = len(pnyx("show", run["run_id"], "--json").json["events"])
+    monkeypatch.setattr(actions, "SHOWN", 4)
+    done = pnyx("show", run["run_id"])
+    note, last = f"… {count - 5} events left out: the last 4 follow.", whole.splitlines()[-4:]
+    assert f"{note} All of them: pnyx export {run['run_id']} --format md" in done.out
+    assert done.out.startswith("Question\n    Why is it so?\n")
+    assert done.out.splitlines()[-4:] == last
+    assert last[0].split()[:2] == ["model", "calls"]
+    assert 0 < done.out.count("tokens ") < whole.count("tokens ")
+    monkeypatch.setattr(actions, "SHOWN", count)
+    assert pnyx("show", run["run_id"]).out == whole
+
+
+def test_what_a_command_reads_is_not_written_as_text(run: Any) -> None:
+    """asyncio.run computes the `repr` of what its task returned, of all events of a run."""
+
+    class Read:
+        texts = 0
+
+        def __repr__(self) -> str:
+            Read.texts += 1
+            return "a run"
+
+    async def read(stored: RunRecords) -> Read:
+        return Read()
+
+    assert isinstance(with_records(open_settings(), read), Read)
+    assert Read.texts == 0
 
 
 def test_show_as_json_is_the_result_with_its_events(run: Any) -> None:

@@ -17,18 +17,10 @@ from pnyx.interfaces.views.overview import overview
 from pnyx.store.records import entries
 from pnyx.store.records import runs as store
 from tests.interfaces.shell import pnyx
-from tests.support.scripted import ScriptedHost
-from tests.support.serving import ServerHandle, events_of, open_server
+from tests.support.serving import ServerHandle, events_of
 
 CALLS = 300
 PROMPT = "Evidence decides what holds. " * 300
-
-
-@pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
-    lab.on("*", text="It is so.\nFinal answer: 42")
-    async with open_server() as server:
-        yield server
 
 
 async def long_run(server: ServerHandle) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
     "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-
-
-@pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
-    async with open_server() as server:
-        yield server
 
 
 async def test_the_page_needs_no_key_and_has_a_strict_policy(server: ServerHandle) -> None:

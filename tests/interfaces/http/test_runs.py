@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
@@ -18,13 +18,6 @@ from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
 
 VOTE = {"question": "Why?", "protocol": "voting"}
-
-
-@pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
-    lab.on("*", text="It is so.\nFinal answer: 42")
-    async with open_server() as server:
-        yield server
 
 
 async def run_process(*args: str) -> str:

@@ -9,7 +9,6 @@ import math
 import re
 import threading
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -28,18 +27,11 @@ from pnyx.store.schema import shares as table
 from pnyx.times import now
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
-from tests.support.serving import ServerHandle, events_of, open_server
+from tests.support.serving import ServerHandle, events_of
 
 VOTE = {"question": "Why is it so?", "protocol": "voting", "wait": True}
 SECRET = "the file that only the panel reads"
 WITH_FILE = {**VOTE, "files": [{"name": "plan.md", "content": SECRET}]}
-
-
-@pytest.fixture
-async def server(lab: ScriptedHost) -> AsyncIterator[ServerHandle]:
-    lab.on("*", text="It is so.\nFinal answer: 42")
-    async with open_server() as server:
-        yield server
 
 
 async def ask(server: ServerHandle, body: dict[str, Any] = VOTE, key: str | None = None) -> str:

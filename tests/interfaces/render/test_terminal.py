@@ -63,7 +63,7 @@ def test_emoji_that_are_joined_stay_joined() -> None:
 @given(ANYTHING, st.integers(1, 50))
 def test_a_clipped_line_is_one_line_of_at_most_that_length(text: str, width: int) -> None:
     line = clip(text, width)
-    assert len(line) <= width
+    assert max(len(line), cell_len(line)) <= width
     assert "\n" not in line
     assert "\t" not in line
 
@@ -131,6 +131,13 @@ def test_the_last_column_is_wrapped_and_indented() -> None:
     rows = [("a", "one two three four"), ("bcd", "five")]
     assert list(columns(rows, width=17)) == ["a    one two", "     three four", "bcd  five"]
     assert list(columns(rows, width=16)) == list(columns(rows))
+
+
+def test_the_least_columns_are_left_out_where_there_is_no_room() -> None:
+    rows = [("model", "runs", "cached", "cost"), ("alpha", "12", "0", "$0.10")]
+    assert list(columns(rows, right=(1, 2, 3), width=16, least=(2, 1))) == ["model   cost", "alpha  $0.10"]
+    assert list(columns(rows, width=18, least=(2, 1))) == ["model  runs  cost", "alpha  12    $0.10"]
+    assert list(columns(rows, least=(2, 1)))[1] == "alpha  12    0       $0.10"
 
 
 def test_a_cell_cannot_leave_its_row() -> None:

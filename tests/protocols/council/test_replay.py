@@ -12,20 +12,14 @@ from typing import Any
 import pytest
 
 from pnyx.core.events import CallStarted, VoteTallied
-from pnyx.core.protocol import Protocol
-from pnyx.core.steps import Brief, Decision, Panel
 from pnyx.errors import ProviderError
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.council.protocol import PROTOCOL
 from pnyx.providers.base import Call
 from pnyx.run.calls.limits import Limits
-from pnyx.run.drive import drive
-from pnyx.run.result import Result
 from pnyx.run.spec import Spec
-from pnyx.store import Database
-from tests.support.panels import Host, open_database, performer, seats
-from tests.support.processes import Node
-from tests.support.replaying import check_kills, check_log, read_log
+from tests.support.panels import Host, seats
+from tests.support.replaying import attempt, check_kills, finish, perform_whole
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0)
@@ -50,51 +44,32 @@ def rule(call: Call) -> str:
     return {"large": "FINALIZE: Participant B", "mid": "I cannot."}.get(call.model, "REVISE: the cost")
 
 
-async def attempt(database: Database, host: Host, rounds: int) -> Decision:
-    made = await performer(database, host, SEATS, limits=LIMITS)
-
-    def resolve(inner: str, brief: Brief) -> tuple[Protocol, Brief]:
-        raise AssertionError(f"council runs no {inner}")
-
-    brief = Brief("How many?", "2026-01-02", PROTOCOL.resolve_options({"rounds": rounds}))
-    decision = await drive(PROTOCOL, brief, Panel(SEATS, seed=3, salt="s"), made, resolve)
-    await made.context.journal.append()
-    return decision
+def spec(**options: Any) -> Spec:
+    return Spec(
+        question="How many?",
+        protocol="council",
+        seats=SEATS,
+        limits=LIMITS,
+        options=PROTOCOL.resolve_options(options),
+        today="2026-01-02",
+        seed=3,
+        salt="s",
+    )
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
     part: int, tmp_path: Path
 ) -> None:
-    database = await open_database(tmp_path, "whole.db")
-    whole = Host(rule)
-    want = await attempt(database, whole, rounds=4)
-    log = await read_log(database)
-    check_log(log)
+    run = spec(rounds=4)
+    want, whole, log = await perform_whole(tmp_path, run, rule)
     assert want.rounds > 1
     assert "confirm" in {e.phase for e in log if isinstance(e, CallStarted)}
-    told = [e.rule for e in log if isinstance(e, VoteTallied)]
-    assert told == ["endorsements"] * want.rounds + ["approvals"]
-    await database.close()
+    rules = [e.rule for e in log if isinstance(e, VoteTallied)]
+    assert rules == ["endorsements"] * want.rounds + ["approvals"]
     assert len(whole.sent) > 2 * PARTS
     calls = itemgetter(slice(part, None, PARTS))
-    await check_kills(tmp_path, partial(attempt, rounds=4), whole, want, calls)
-
-
-async def finish(folder: Path, host: Host, **options: Any) -> Result:
-    database = await open_database(folder)
-    spec = Spec(
-        question="How many?",
-        protocol="council",
-        seats=SEATS,
-        limits=LIMITS,
-        options=PROTOCOL.resolve_options(options),
-        seed=3,
-    )
-    node = Node(database, host)
-    result = await (await node.runner.start(spec)).result()
-    await node.runner.close()
-    return result
+    await check_kills(tmp_path, partial(attempt, run), whole, want, calls)
 
 
 async def test_a_whole_run_gives_the_contracts_result_at_the_calls_foretold(tmp_path: Path) -> None:
@@ -102,7 +77,7 @@ async def test_a_whole_run_gives_the_contracts_result_at_the_calls_foretold(tmp_
         return "FINALIZE: Participant B" if call.schema and call.schema.name == "ballot" else rule(call)
 
     host = Host(agreed)
-    result = await finish(tmp_path, host)
+    result, _ = await finish(spec(), tmp_path, host)
     assert PROTOCOL.calls is not None
     assert len(host.sent) == result.usage["calls"] == call_bounds(PROTOCOL, SEATS, {"rounds": 50})[0]
     assert (result.status, result.rounds) == ("majority", 1)
@@ -121,7 +96,7 @@ async def test_a_seat_that_is_gone_leaves_a_degraded_decision_by_the_others(at: 
             return ProviderError("not_found", "gone")
         return "FINALIZE: Participant A" if call.schema and call.schema.name == "ballot" else rule(call)
 
-    result = await finish(tmp_path, Host(mortal))
+    result, _ = await finish(spec(), tmp_path, Host(mortal))
     assert calls["small"] == at
     assert [dropped["model"] for dropped in result.dropped] == ["h:small"]
     assert result.degraded
@@ -133,6 +108,6 @@ async def test_two_seats_gone_are_no_quorum(tmp_path: Path) -> None:
     def mortal(call: Call) -> str | Exception:
         return rule(call) if call.model == "large" else ProviderError("not_found", "gone")
 
-    result = await finish(tmp_path, Host(mortal))
+    result, _ = await finish(spec(), tmp_path, Host(mortal))
     assert (result.status, result.stop_reason) == ("failed", "no_quorum")
     assert result.confidence is None

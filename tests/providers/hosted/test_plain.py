@@ -7,9 +7,11 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -26,21 +28,29 @@ from pnyx.core.steps import Schema
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.connection import HostRequest
 from pnyx.providers.hosted.dialects import DIALECTS
-from pnyx.providers.hosted.plain import _SIGNS, _SPECIAL, PlainWriter
+from pnyx.providers.hosted.plain import PlainWriter
 from pnyx.providers.hosted.requests import RequestBuilder
+from pnyx.providers.hosted.texts import CONTROL_TOKENS, SIGNS
 from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
 
-HOSTS = {
-    "http://127.0.0.1:9000/v1": "openai",
-    "http://127.0.0.1:9000": "openai",
-    "https://models.example/api/v1/?team=blue": "openai",
-    "http://127.0.0.1:11434/v1": "ollama",
-    "https://api.openai.com/v1": "openai",
-}
+HOSTS = (
+    ("openai", "http://127.0.0.1:9000/v1"),
+    ("openai", "http://127.0.0.1:9000"),
+    ("openai", "https://models.example/api/v1/?team=blue"),
+    ("ollama", "http://127.0.0.1:11434/v1"),
+    ("openai", "https://api.openai.com/v1"),
+    ("anthropic", "https://api.anthropic.com"),
+    ("anthropic", "https://models.example/anthropic/v1?team=blue"),
+    ("google", "https://generativelanguage.googleapis.com"),
+    ("google", "https://models.example/google/v1beta/?team=blue"),
+    ("mistral", "https://api.mistral.ai"),
+    ("mistral", "https://models.example/v1?team=blue"),
+)
+FAMILIES = {"anthropic": "claude", "google": "gem", "mistral": "stral"}
+"""Kind -> what the names of its own models contain."""
 LOCAL = ("alpha", "llama3.2:3b", "qwen3:8b", "deepseek-r1", "gemma-3", "Qwen/Qwen3-8B", "mistral-small")
 QUESTION = (Message("user", "Should we?"),)
-SETTINGS = ("text", "temperature", "system", "schema", "effort")
 
 
 def names() -> Iterator[str]:
@@ -56,21 +66,53 @@ def _object(one: Any, other: Any) -> dict[str, Any]:
 
 NAMES = (*LOCAL, *sorted(set(names())))
 
+CURRENT = {
+    "openai": ("gpt-4o", "gpt-4.1-mini", "gpt-5", "gpt-5-mini", "o3", "chatgpt-4o-latest"),
+    "anthropic": (
+        "claude-haiku-4-5",
+        "claude-sonnet-4-6",
+        "claude-opus-4-1",
+        "claude-opus-5",
+    ),
+    "google": ("gemini-2.5-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemma-3-27b-it"),
+    "mistral": (
+        "mistral-large-latest",
+        "mistral-small-latest",
+        "magistral-medium-latest",
+        "codestral-latest",
+    ),
+}
+
 texts = st.text(max_size=12) | st.sampled_from(
     (
         *("Why?", " ", "", "a\n\nb", "x <b>y</b> | z ~ [1]", "\ud800", "<think>no</think>", "INST"),
         *("<|im_start|>", "<|turn>", "<turn|>", "[INST]", "[/TOOL_RESULTS]", "]~b]", "<end_of_turn>"),
     )
 )
-messages = st.lists(
-    st.builds(Message, st.sampled_from(("system", "user", "assistant")), texts), min_size=1, max_size=4
-).map(tuple)
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> Message:
+    text = draw(texts)
+    places = st.lists(st.integers(0, max(len(text) - 1, 0)), max_size=3).map(tuple)
+    return Message(draw(st.sampled_from(("system", "user", "assistant"))), text, breaks=draw(places))
+
+
+TURNS = (Message("system", "Be brief."), Message("user", "Should we? Vote.", breaks=(10,)))
+CONVERSATION = (
+    *TURNS,
+    Message("assistant", "Yes."),
+    *TURNS[1:],
+    Message("user", "A or B?", breaks=(1, 3, 5)),
+)
+messages = st.lists(turns(), min_size=1, max_size=4).map(tuple) | st.sampled_from((TURNS, CONVERSATION))
 parts = st.recursive(
     st.sampled_from(
         (
             {"type": "string"},
             {"type": "integer"},
-            {"type": "string", "enum": ["A", "B"]},
+            {"type": "string", "enum": ["A", "É"]},
+            {"type": "integer", "enum": [1, 2]},
             {"type": "string", "description": "which"},
             {"type": "number", "minimum": 0},
             {"anyOf": [{"type": "string"}, {"type": "null"}]},
@@ -97,74 +139,104 @@ def usual(**more: Any) -> Call:
     return Call(**{"model": "alpha", "messages": QUESTION, "max_tokens": 100, **more})
 
 
-def written(base: str, call: Call, **how: Any) -> HostRequest | None:
-    writer = PlainWriter.of(base, "secret", {})
-    assert writer is not None
-    return writer.write(call, **how)
+def writer(kind: str, base: str, key: str = "secret", **env: str) -> PlainWriter | None:
+    dialect = DIALECTS[kind]
+    return PlainWriter.of(dialect.plain, base, key, env, dialect.key_headers(urlsplit(base).hostname))
+
+
+def written(kind: str, base: str, call: Call, **how: Any) -> HostRequest | None:
+    plain = writer(kind, base)
+    assert plain is not None
+    return plain.write(call, **how)
 
 
 @cache
-def builder(base: str) -> RequestBuilder:
-    return RequestBuilder(DIALECTS[HOSTS[base]], base, "secret")
+def builder(kind: str, base: str) -> RequestBuilder:
+    return RequestBuilder(DIALECTS[kind], base, "secret")
 
 
-def compare(base: str, call: Call, **how: Any) -> None:
-    plain = written(base, call, **how)
+def without_defaults(body: dict[str, Any]) -> dict[str, Any]:
+    """A body of Mistral's SDK, without nulls and what is the default in the API's documentation."""
+    defaults = {"top_p": 1, "n": 1, "prefix": False, "tool_calls": []}
+    kept = {k: v for k, v in body.items() if v is not None and (k not in defaults or v != defaults[k])}
+    for turn in kept.get("messages", ()):
+        if isinstance(turn["content"], list):
+            turn["content"] = "".join(part["text"] for part in turn["content"])
+    return (
+        kept | {"messages": [without_defaults(turn) for turn in kept["messages"]]}
+        if "model" in kept
+        else kept
+    )
+
+
+async def compare(kind: str, base: str, call: Call, **how: Any) -> bool:
+    """Whether the call is plain; it is then what the libraries write."""
+    plain = written(kind, base, call, **how)
     if plain is None:
-        return
-    other = asyncio.run(builder(base).build(call, **how))
-    assert (plain.url, plain.body) == (other.url, other.body)
-    needed = ("authorization", "accept", "content-type")
-    headers = {name.lower(): value for name, value in plain.headers}
-    assert [headers[name] for name in needed] == [dict(other.headers)[name] for name in needed]
+        return False
+    with warnings.catch_warnings(action="ignore"):  # about settings that the libraries leave out
+        other = await builder(kind, base).build(call, **how)
+    body = without_defaults(other.body) if kind == "mistral" else other.body
+    assert (plain.url, plain.body) == (other.url, body)
+    headers, others = ({k.lower(): v for k, v in one.headers} for one in (plain, other))
+    assert headers.pop("user-agent")
+    about_libraries = ("user-agent", "x-goog-api-client")
+    others = {
+        k: v for k, v in others.items() if not k.startswith("x-stainless-") and k not in about_libraries
+    }
+    if kind == "mistral":
+        others["accept"] = "application/json"
+    assert headers == others
+    return True
 
 
-@examples(150)
+@examples(300)
 @given(
-    base=st.sampled_from(tuple(HOSTS)),
+    where=st.sampled_from(HOSTS),
     call=st.builds(
         Call,
-        model=st.sampled_from(NAMES) | st.sampled_from(LOCAL),
+        model=st.sampled_from(NAMES) | st.sampled_from((*LOCAL, *sum(CURRENT.values(), ()))),
         messages=messages,
         max_tokens=st.integers(1, 9_000),
         temperature=st.none() | st.sampled_from((0.0, 0.5)),
         seed=st.none() | st.integers(0, 2**32),
         schema=st.none() | schemas,
         effort=st.sampled_from((None, None, "none", "low", "high")),
+        thinking_tokens=st.sampled_from((None, None, 0, 3_000)),
     ),
     stream=st.booleans(),
     plain_schema=st.booleans(),
     reasons=st.booleans(),
 )
 def test_what_is_written_is_what_the_libraries_write(
-    base: str, call: Call, stream: bool, plain_schema: bool, reasons: bool
+    where: tuple[str, str], call: Call, stream: bool, plain_schema: bool, reasons: bool
 ) -> None:
-    compare(base, call, stream=stream, plain_schema=plain_schema, reasons=reasons)
+    asyncio.run(compare(*where, call, stream=stream, plain_schema=plain_schema, reasons=reasons))
 
 
-@pytest.mark.parametrize("base", HOSTS)
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"temperature": 0.5},
-        {"messages": (Message("system", "Be brief."), *QUESTION)},
-        {"schema": Schema.of("verdict", _object({"type": "string"}, {"type": "integer"}))},
-        {"effort": "low"},
-    ],
-    ids=SETTINGS,
-)
-def test_every_known_name_of_a_model_is_written_alike(
-    base: str, more: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
-    """Each name with each host, and with each setting, but not with each pair of them."""
-    host, setting = list(HOSTS).index(base), SETTINGS.index(request.node.callspec.id.partition("-")[0])
+SETTINGS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "temperature": {"temperature": 0.5},
+    "system": {"messages": (Message("system", "Be brief."), *QUESTION)},
+    "schema": {"schema": Schema.of("verdict", _object({"type": "string"}, {"type": "integer"}))},
+    "effort": {"effort": "low", "max_tokens": 4_000},
+    "no thinking": {"effort": "none"},
+    "tokens": {"thinking_tokens": 3_000, "max_tokens": 9_000},
+    "long": {"max_tokens": 200_000},
+}
+
+
+@pytest.mark.parametrize("where", HOSTS, ids=map(" ".join, HOSTS))
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_known_name_of_a_model_is_written_alike(where: tuple[str, str], setting: str) -> None:
+    """Each name with each setting; those of other vendors with one host, and not with each pair of both."""
+    first = HOSTS.index(where) + list(SETTINGS).index(setting)
+    others = NAMES[first % len(HOSTS) :: len(HOSTS)]
+    own = FAMILIES.get(where[0])
 
     async def compare_all() -> None:
-        for name in NAMES[(host + setting) % len(HOSTS) :: len(HOSTS)]:
-            call = usual(model=name, **more)
-            if (plain := written(base, call, stream=False)) is not None:
-                assert plain.body == (await builder(base).build(call, stream=False)).body, name
+        for name in {*others, *(name for name in NAMES if own and own in name)}:
+            await compare(*where, usual(model=name, **SETTINGS[setting]), stream=False)
 
     asyncio.run(compare_all())
 
@@ -176,53 +248,67 @@ SCHEMAS = (
 )
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=[schema.name for schema in SCHEMAS])
-def test_the_schemas_of_protocols_are_plain(schema: Schema) -> None:
-    base = "http://127.0.0.1:9000/v1"
-    assert written(base, usual(schema=schema), stream=False) is not None
-    compare(base, usual(schema=schema), stream=False)
+ADDRESSES = {kind: base for kind, base in HOSTS if "://api." in base or "googleapis" in base}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in CURRENT.items() for name in names]
+)
+def test_a_debate_of_a_vendors_own_models_needs_no_libraries(kind: str, name: str) -> None:
+    async def compare_all() -> None:
+        for schema in (None, *SCHEMAS):
+            for messages in (QUESTION, TURNS, CONVERSATION[:4]):
+                call = usual(model=name, messages=messages, seed=7, schema=schema)
+                assert await compare(kind, ADDRESSES[kind], call, stream=schema is None)
+
+    asyncio.run(compare_all())
 
 
 @pytest.mark.parametrize(
     "more",
     [
-        {},
         {"seed": 7, "temperature": 0.5},
         {"model": "meta-llama/Llama-4"},
-        {"messages": (Message("system", "Be brief."), *QUESTION, Message("assistant", "Yes."), *QUESTION)},
         {"messages": (Message("user", "| a | b |\n|---|---|\n<b>~5</b> [1]"),)},
-        {"schema": Schema.of("verdict", _object({"type": "string"}, {"type": "integer"}))},
         {"effort": "low"},
+        {"schema": APPROVAL},
         {"timeout_s": 3.0},
     ],
 )
-def test_ordinary_calls_are_plain(more: dict[str, Any]) -> None:
-    assert written("http://127.0.0.1:9000/v1", usual(**more), stream=False) is not None
-
-
-@pytest.mark.parametrize("name", ["gpt-4o", "gpt-4.1-mini", "gpt-5", "gpt-5-mini", "o3", "chatgpt-4o-latest"])
-def test_a_debate_of_openais_own_models_needs_no_libraries(name: str) -> None:
-    messages = (Message("system", "Be brief."), *QUESTION)
-    for schema in (None, APPROVAL):
-        call = usual(model=name, messages=messages, seed=7, schema=schema)
-        assert written("https://api.openai.com/v1", call, stream=False) is not None
-        compare("https://api.openai.com/v1", call, stream=False)
+@pytest.mark.parametrize("where", HOSTS[:2], ids=map(" ".join, HOSTS[:2]))
+def test_ordinary_calls_to_compatible_hosts_are_plain(where: tuple[str, str], more: dict[str, Any]) -> None:
+    assert written(*where, usual(**more), stream=False) is not None
 
 
 @pytest.mark.parametrize(
-    ("base_url", "key", "env"),
+    ("kind", "model", "effort"),
     [
-        ("https://openrouter.ai/api/v1", "secret", {}),
-        ("https://api.deepseek.com", "secret", {}),
-        ("http://user:password@127.0.0.1:9000/v1", "secret", {}),
-        ("http://127.0.0.1:9000/v1", "clé", {}),
-        ("https://api.openai.com/v1", "secret", {"OPENAI_ORG_ID": "org-1"}),
+        ("anthropic", "claude-sonnet-4-5", "low"),
+        ("google", "gemini-2.5-flash", "none"),
+        ("google", "gemini-2.5-pro", "high"),
+        ("mistral", "mistral-medium-latest", "none"),
+    ],
+)
+def test_thinking_is_plain_where_it_is_a_number_or_a_switch(kind: str, model: str, effort: Any) -> None:
+    call = usual(model=model, effort=effort, max_tokens=8_000)
+    assert asyncio.run(compare(kind, ADDRESSES[kind], call, stream=False))
+
+
+@pytest.mark.parametrize(
+    ("kind", "base_url", "key", "env"),
+    [
+        ("openrouter", "https://openrouter.ai/api/v1", "secret", {}),
+        ("deepseek", "https://api.deepseek.com", "secret", {}),
+        ("openai", "http://user:password@127.0.0.1:9000/v1", "secret", {}),
+        ("openai", "http://127.0.0.1:9000/v1", "clé", {}),
+        ("openai", "https://api.openai.com/v1", "secret", {"OPENAI_ORG_ID": "org-1"}),
+        ("anthropic", "https://api.anthropic.com", "secret", {"ANTHROPIC_CUSTOM_HEADERS": "a: b"}),
     ],
 )
 def test_hosts_with_requests_of_their_own_get_no_plain_ones(
-    base_url: str, key: str, env: dict[str, str]
+    kind: str, base_url: str, key: str, env: dict[str, str]
 ) -> None:
-    assert PlainWriter.of(base_url, key, env) is None
+    assert writer(kind, base_url, key, **env) is None
 
 
 PROGRAM = """
@@ -230,34 +316,40 @@ import asyncio, sys
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.provider import open_hosted
 async def main():
-    host = open_hosted("openai", base_url=sys.argv[1], api_key=None)
-    for text in sys.argv[2:]:
+    host = open_hosted(sys.argv[1], base_url=sys.argv[2], api_key=None)
+    for text in sys.argv[3:]:
         print((await host.complete(Call("alpha", (Message("user", text),), 100))).finish_reason)
     await host.close()
 asyncio.run(main())
-print("pydantic_ai" in sys.modules or "openai" in sys.modules)
+print(bool({"pydantic_ai", "openai", "anthropic", "google.genai", "mistralai"} & sys.modules.keys()))
 """
 
 
 @pytest.mark.parametrize(
-    ("texts", "loaded"), [(["Why?"], False), (["Why?", "<|im_start|>system", "Why?"], True)]
+    ("kind", "texts", "loaded"),
+    [
+        *((kind, ["Why?"], False) for kind in CURRENT),
+        ("openai", ["Why?", "<|im_start|>system", "Why?"], True),
+    ],
 )
 def test_the_libraries_are_loaded_at_the_first_request_that_is_not_plain(
-    texts: list[str], loaded: bool
+    kind: str, texts: list[str], loaded: bool
 ) -> None:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ANTHROPIC_"))
+    }
     with ScriptedHost() as host:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, host.openai, *texts],
+            [sys.executable, "-c", PROGRAM, kind, getattr(host, kind), *texts],
             capture_output=True,
             text=True,
             check=True,
             env=env,
         )
-        sent = [json.dumps(request.body["messages"]) for request in host.log]
+        sent = [json.dumps(request.body) for request in host.log]
     assert done.stdout.splitlines() == ["stop"] * len(texts) + [str(loaded)]
     assert [("\\u200d" in text) for text in sent] == [text.startswith("<|") for text in texts]
 
 
 def test_every_control_token_has_a_sign_for_which_prompts_are_searched_first() -> None:
-    assert [token for token in _SPECIAL if not any(sign in token for sign in _SIGNS)] == []
+    assert [token for token in CONTROL_TOKENS if not any(sign in token for sign in SIGNS)] == []

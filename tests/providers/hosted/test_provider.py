@@ -282,14 +282,14 @@ async def test_a_compressed_answer_is_read(host: ScriptedHost) -> None:
         assert (await ask(provider)).completion.text == "Yes."
 
 
-def test_an_sdk_is_loaded_only_when_its_kind_is_opened() -> None:
+def test_no_sdk_is_loaded_but_that_of_a_host_with_requests_of_its_own() -> None:
     code = (
         "import sys, pnyx.providers.hosted.provider as h\n"
         "sdks = {'openai', 'anthropic', 'google.genai', 'mistralai'}\n"
         "assert not sdks & set(sys.modules), sdks & set(sys.modules)\n"
-        "h.open_hosted('ollama', base_url='http://127.0.0.1:1/v1')\n"
+        "for kind in h.DIALECTS: h.open_hosted(kind, base_url='http://127.0.0.1:1/v1')\n"
         "assert not sdks & set(sys.modules), sdks & set(sys.modules)\n"
-        "h.open_hosted('mistral', base_url='http://127.0.0.1:1/v1')\n"
+        "h.open_hosted('mistral', base_url='http://user:password@127.0.0.1:1/v1')\n"
         "assert sdks & set(sys.modules) == {'mistralai'}\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import Connection, text
 
 from pnyx.core.events import to_json
+from pnyx.core.models import NUSD
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call
 from pnyx.run.result import Result
 from pnyx.store import Database
+from pnyx.store.money import ledger
 from pnyx.store.money.costs import CallCosts, call_costs
 from pnyx.store.records import runs as store
 from pnyx.store.schema import run_costs
@@ -69,6 +74,39 @@ async def test_the_sums_equal_the_usage_of_the_results(database_url: str) -> Non
         }
         assert {one.protocol for one in found} == {"consensus"}
         assert sum(one.unpriced for one in found) == 0
+
+
+@pytest.mark.parametrize("late_by", [timedelta(minutes=2), timedelta(hours=60)])
+async def test_a_call_over_midnight_counts_on_the_day_of_its_request(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, late_by: timedelta
+) -> None:
+    """As in the ledger; after days, when the sums of that day may be stored, its cost counts once known."""
+    first = datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
+    times = [first]
+    clock = {**vars(time), "time_ns": lambda: int(times[-1].timestamp()) * 10**9}
+    monkeypatch.setattr("pnyx.times.time", SimpleNamespace(**clock))
+
+    def late(call: Call) -> str | Exception:
+        times.append(first + late_by)
+        return flaky(call)
+
+    async with open_node(database_url, late) as node:
+        await (await node.start()).result()
+        found = await costs(node.database)
+        days = sorted({"2026-03-01", times[-1].date().isoformat()})
+        spent = {
+            day: (await node.database.read(partial(ledger.read_account, scope=f"day:{day}"))).spent_nusd
+            for day in days
+        }
+    counted = dict.fromkeys(days, 0)
+    for one in found:
+        counted[one.day] += round(one.cost_usd * NUSD)
+    assert min(spent.values()) > 0
+    assert sum(counted.values()) == sum(spent.values())
+    if late_by < timedelta(days=1):
+        assert counted == spent
+    else:
+        assert counted["2026-03-01"] == 0
 
 
 async def test_the_dearest_runs_are_those_with_the_highest_sums(database_url: str) -> None:

@@ -41,7 +41,7 @@ async def add_run(
 
 async def found(database: Database, text: str, limit: int = 10, **owners: str) -> list[str]:
     hits, every = await database.read(lambda c: search(c, text, limit, **owners))
-    return [("" if every else "some: ") + hit.run_id for hit in hits]
+    return [("" if every else "some: ") + hit.row.id for hit in hits]
 
 
 @pytest.fixture
@@ -174,8 +174,8 @@ async def test_a_snippet_marks_the_match_in_its_context(database: Database) -> N
     await add_run(database, "one", "The question of costs?", outcome(f"{long}Renting **costs** more. {long}"))
     await add_run(database, "two", "What does it cost?", outcome("Nothing."))
     hits, _ = await database.read(lambda c: search(c, "cost", 10))
-    marked = {hit.run_id: [piece for piece, hit in hit.snippet if hit] for hit in hits}
-    whole = {hit.run_id: "".join(piece for piece, _ in hit.snippet) for hit in hits}
+    marked = {hit.row.id: [piece for piece, hit in hit.snippet if hit] for hit in hits}
+    whole = {hit.row.id: "".join(piece for piece, _ in hit.snippet) for hit in hits}
     assert marked == {"one": ["costs"], "two": ["cost"]}
     assert "Renting **costs** more." in whole["one"]
     assert whole["two"] == "What does it cost?"
@@ -246,7 +246,7 @@ async def test_a_final_answer_in_the_answer_is_not_repeated(database: Database) 
     await add_run(database, "one", "How?", outcome("Rent it.", "Buy it.", final="Rent"))
     await add_run(database, "two", "How?", outcome("That one.", final="Rent"))
     hits, _ = await database.read(lambda c: search(c, "rent", 10))
-    snippets = {hit.run_id: "".join(piece for piece, _ in hit.snippet) for hit in hits}
+    snippets = {hit.row.id: "".join(piece for piece, _ in hit.snippet) for hit in hits}
     assert snippets == {"one": "Rent it. — Buy it.", "two": "That one. — Rent"}
 
 
@@ -274,12 +274,20 @@ async def test_among_many_runs_the_best_ones_are_found_as_in_all(
     await database.close()
 
 
-async def test_a_frequent_word_hides_no_rare_one(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "RANKED", 2)
-    monkeypatch.setattr(search_module, "BEST", 2)
+@pytest.mark.parametrize("many", [2, 5, 100])
+async def test_a_frequent_word_hides_no_rare_one(
+    database: Database, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    for name, value in {"RANKED": 2, "BEST": 2, "MANY": many}.items():
+        monkeypatch.setattr(search_module, name, value)
     await add_run(database, "old", "Costs of a zeppelin?", at="2025-01-01T00:00:00.000Z")
     for n in range(6):
         await add_run(database, f"new{n}", "Costs of a server?", at=f"2026-01-0{n + 1}T00:00:00.000Z")
     assert await found(database, "costs zeppelin nowhere", limit=1) == ["some: old"]
     assert await found(database, "costs server", limit=1) == ["new5"]
     assert len(await found(database, "costs", limit=5)) == 5
+    # Words that are frequent, and a phrase of them that only an old run has.
+    await add_run(database, "first", "A server costs nothing?", at="2024-01-01T00:00:00.000Z")
+    assert await found(database, '"server costs"', limit=1) == ["first"]
+    await add_run(database, "hers", "Costs of a server?", owner="ada", at="2023-01-01T00:00:00.000Z")
+    assert await found(database, "costs server", limit=3, owner="ada") == ["hers"]

@@ -12,10 +12,10 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import fsum
 from operator import itemgetter
 from typing import Any, TypeAlias, get_args
 
+from ...core.models import total_usd
 from ...errors import UsageError
 from ...reliability.accuracy import AnsweredQuestion
 from ...reliability.calibration import CalibratedConfidence, Outcome, calibrate
@@ -248,6 +248,4 @@ def _combined(
 
 def total_cost(rows: Iterable[Row]) -> float | None:
     """The total cost of `rows` in USD; None if the cost of one is unknown."""
-    costs = [row.cost_usd for row in rows]
-    known = [cost for cost in costs if cost is not None]
-    return fsum(known) if len(known) == len(costs) else None
+    return total_usd(row.cost_usd for row in rows)

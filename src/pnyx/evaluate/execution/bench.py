@@ -11,6 +11,7 @@ from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.grouping import MAX_CHARS
 from ...core.decision import Given
 from ...core.events import PhaseEntered
+from ...core.models import total_usd
 from ...errors import OutOfBudget, PnyxError
 from ...run.batch import Batch, failure
 from ...run.handle import RunHandle
@@ -40,7 +41,6 @@ class ArmAnswer:
     def facts(self) -> dict[str, Any]:
         """The values for the log. Cost, calls, tokens and seconds include those of the pool's results."""
         results = (self.result, *self.pool)
-        costs = [result.usage["cost_usd"] for result in results]
         models = [seat["model"] for seat in self.result.seats]
         sums = {
             name: sum(result.usage[name] for result in results)
@@ -48,7 +48,7 @@ class ArmAnswer:
         }
         return {
             **sums,
-            "cost_usd": None if None in costs else sum(costs),
+            "cost_usd": total_usd(result.usage["cost_usd"] for result in results),
             "seconds": self.result.elapsed_s + max((result.elapsed_s for result in self.pool), default=0.0),
             "run_id": self.result.run_id,
             "failure": failure(self.result),

@@ -14,6 +14,7 @@ from itertools import combinations
 from math import sqrt
 from statistics import fmean, pstdev
 
+from ...core.models import total_usd
 from ...errors import UsageError
 from ...reliability.accuracy import AnsweredQuestion, log_odds, mean_options, shrunk_accuracies
 from ...reliability.weights import Weights, choose, learn
@@ -242,8 +243,7 @@ class _Report:
         pairs = list(zip(right, reference or right, strict=True))
         wins, losses = (sum(a and not b for a, b in some) for some in (pairs, [(b, a) for a, b in pairs]))
         gain = reference and paired_difference(wins, losses, len(right))
-        costs = [self.costs.get(m) for m in panel]
-        cost = None if None in costs else sum(c or 0.0 for c in costs)
+        cost = total_usd(map(self.costs.get, panel))
         share = wilson(sum(right), len(right))
         return Candidate(panel, share, gain or None, cost, self._wrong_together(panel))
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from rich.cells import cell_len, set_cell_size
 
 from ...core.caching.regex import regex
+from ...core.models import money
 from ...core.sycophancy.plain import INVISIBLE
 
-__all__ = ["amount", "clip", "interval", "listed", "number", "p_value", "percent", "points", "shown", "usd"]
+__all__ = ["amount", "clip", "interval", "number", "p_value", "percent", "points", "shown", "usd"]
 
 NONE = "–"  # noqa: RUF001 (the dash of an empty cell)
 _HIDDEN = regex(f"[{INVISIBLE}]")
@@ -65,15 +65,5 @@ def amount(value: float | None) -> str:
 
 
 def usd(cost: float | None) -> str:
-    """An amount in USD with as many digits as it needs; an unknown one is "unknown", never $0."""
-    if cost is None:
-        return "unknown"
-    if cost == 0:
-        return "$0"
-    return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}" if cost >= 0.0001 else f"${cost:.1e}"
-
-
-def listed(names: Sequence[Any]) -> str:
-    """ "a", "a and b", "a, b and c"."""
-    texts = [str(name) for name in names]
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+    """An amount in USD in a column of costs."""
+    return "unknown" if cost is None else money(cost)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...phrases import listed
 from ..analysis.arms import ORACLE, SINGLE
-from .formats import listed
 from .html_document import self_contained, table
 from .plots import Bar, Dot, Line, bars, forest, lines, scatter, text
 from .sheets import Sheet, about, sheets

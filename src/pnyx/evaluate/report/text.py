@@ -14,41 +14,41 @@ from .sheets import Sheet, about, sheets
 __all__ = ["WIDTH", "render"]
 
 WIDTH = 110
-"""The most columns of a line."""
+"""The most columns of a line that is not on a terminal."""
 NAME, HEADING = 12, 14
 """The fewest cells of a row's name, and the most of a column's heading."""
 GAP = "  "
 
 
-def render(document: Mapping[str, Any]) -> str:
-    """The verdict, then the tables. Untrusted text has no control characters."""
-    lines = [*_wrapped(about(document)), ""]
+def render(document: Mapping[str, Any], width: int = WIDTH) -> str:
+    """The verdict, then the tables, in lines of `width` columns. Untrusted text has no control characters."""
+    lines = [*_wrapped(about(document), width), ""]
     for sentence in document["verdict"]:
-        lines += _wrapped(sentence, "- ")
+        lines += _wrapped(sentence, width, "- ")
     for sheet in sheets(document):
-        lines += ["", sheet.title.upper(), *_table(sheet), *_wrapped(sheet.note, "  ", "  ")]
+        lines += ["", sheet.title.upper(), *_table(sheet, width), *_wrapped(sheet.note, width, "  ", "  ")]
     return "\n".join(lines)
 
 
-def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
+def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     hang = rest or " " * len(first)
     # Wide characters take two cells, and textwrap counts one: wrap such text at half the width.
     wide = cell_len(shown(text)) > len(shown(text))
-    return textwrap.wrap(shown(text), WIDTH // (1 + wide), initial_indent=first, subsequent_indent=hang)
+    return textwrap.wrap(shown(text), width // (1 + wide), initial_indent=first, subsequent_indent=hang)
 
 
-def _table(sheet: Sheet) -> Iterator[str]:
+def _table(sheet: Sheet, width: int) -> Iterator[str]:
     """Aligned columns. Those that do not fit into the line follow below, with the names repeated."""
     head = [sheet.head[0], *(clip(name, HEADING) for name in sheet.head[1:])]
     cells = [head, *([shown(cell) for cell in row] for row in sheet.rows)]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     start = 1
     while start < len(widths):
-        end, room = start, WIDTH - min(widths[0], NAME)
-        while end < len(widths) and room >= len(GAP) + widths[end]:
+        end, room = start, width - min(widths[0], NAME)
+        while end < len(widths) and (end == start or room >= len(GAP) + widths[end]):
             room -= len(GAP) + widths[end]
             end += 1
-        name = min(widths[0], min(widths[0], NAME) + room)
+        name = max(min(widths[0], min(widths[0], NAME) + room), 1)
         for row in cells:
             yield _line([clip(row[0], name), *row[start:end]], [name, *widths[start:end]])
         start = end

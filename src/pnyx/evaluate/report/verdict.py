@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...phrases import listed
 from ..analysis.arms import MAJORITY, ORACLE, SINGLE, is_panel
-from .formats import interval, listed, p_value, percent, points
+from .formats import interval, p_value, percent, points
 
 __all__ = ["LEVEL", "verdict"]
 

@@ -82,8 +82,12 @@ def with_records(
 
 
 def _run(settings: Settings, work: Callable[[RunRecords], Awaitable[T]]) -> T:
-    async def open_and_work() -> T:
-        async with RunRecords.open(settings) as records:
-            return await work(records)
+    found = list[T]()
 
-    return asyncio.run(open_and_work())
+    async def open_and_work() -> None:
+        async with RunRecords.open(settings) as records:
+            found.append(await work(records))
+
+    # Not the result of the task: asyncio.run computes its `repr`, of 10,000 events in half a second.
+    asyncio.run(open_and_work())
+    return found[0]

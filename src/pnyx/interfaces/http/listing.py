@@ -16,7 +16,7 @@ from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document
 from ..views.catalogue import describe_models, describe_protocol, models_by_name
-from ..views.costs import sum_costs, sum_runs, sums_by
+from ..views.costs import sum_calls, sum_costs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
@@ -72,7 +72,7 @@ async def costs(
     service, owner = service_of(request), owner_of(request)
     spent = await service.spending(since, owner)
     if by == "run":
-        rows = sum_runs(await service.run_spending(since, owner, most=MOST_RUNS))
+        rows = sum_calls(await service.run_spending(since, owner, most=MOST_RUNS))
     else:
         rows = sums_by(spent, by, since)
     return Exact(

@@ -26,7 +26,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from ...errors import PnyxError
 from ..bugs import public_message
 
-__all__ = ["LOGGER", "Channel", "InputNeeded", "Peer", "Session"]
+__all__ = ["Channel", "InputNeeded", "Peer", "Session"]
 
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 """Least severe first."""

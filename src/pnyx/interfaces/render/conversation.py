@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...core.decision import DECIDED
-from ...core.models import Seat, money
+from ...core.models import Seat, money, total_usd
 from ...core.text import Material, estimate_tokens
 from ..views.records import Record
 from ..views.transcript import quantity
@@ -64,8 +64,7 @@ def _cut(text: str, tokens: int) -> str:
 
 def cost(turns: Sequence[Record]) -> float | None:
     """The total cost of the turns in USD; None if a price is unknown."""
-    costs = [turn.result.usage["cost_usd"] for turn in turns]
-    return None if None in costs else sum(costs)
+    return total_usd(turn.result.usage["cost_usd"] for turn in turns)
 
 
 def as_markdown(name: str, turns: Sequence[Record], redact: Redact = str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.models import money
-from ..views.overview import listing
+from ...phrases import listed
 from ..views.transcript import seconds
 
 __all__ = ["change_words", "overview_lines"]
@@ -47,7 +47,7 @@ def overview_lines(found: Mapping[str, Any], plain: Callable[[str], str]) -> Ite
 def change_words(change: Mapping[str, Any]) -> str:
     """A change of mind as a sentence: who, from what to what, when, after what."""
     verb = "endorsed" if change["kind"] == "endorsement" else "said"
-    read = "; ".join(f"{one['phase']} by {listing(one['seats'])}" for one in change["after"])
+    read = "; ".join(f"{one['phase']} by {listed(one['seats'])}" for one in change["after"])
     after = f", after {read}" if read else ""
     return (
         f"{change['seat']} {verb} {change['before']}, and in round {change['round']} ({change['phase']}) "

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...core.caching.regex import regex
 
-__all__ = ["ClosedPipe", "clip", "columns", "excerpt", "flat", "safe", "wrap"]
+__all__ = ["ClosedPipe", "clip", "columns", "cut", "excerpt", "flat", "safe", "wrap"]
 
 NARROWEST = 12
 """The least width of a column in which text is wrapped, in characters."""
@@ -57,9 +57,18 @@ def flat(text: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """`text` as one safe line of at most `width` characters."""
-    line = flat(text)
-    return line if len(line) <= width else line[: max(width - 1, 0)].rstrip() + "…"
+    """`text` as one safe line of at most `width` cells."""
+    return cut(flat(text), width)
+
+
+def cut(line: str, width: int) -> str:
+    """A safe line of at most `width` cells, with its spaces; "…" if something is left out."""
+    if max(len(line), _cells(line)) <= width:
+        return line
+    line = line[: max(width - 1, 0)]
+    while _cells(line) >= width:
+        line = line[:-1]
+    return line.rstrip() + "…"
 
 
 def excerpt(text: str, lines: int = 6, chars: int = 500) -> str:
@@ -112,20 +121,27 @@ def _cells(text: str) -> int:
 
 
 def columns(
-    rows: Iterable[Sequence[str]], right: Sequence[int] = (), width: int | None = None
+    rows: Iterable[Sequence[str]],
+    right: Sequence[int] = (),
+    width: int | None = None,
+    least: Sequence[int] = (),
 ) -> Iterator[str]:
     """Rows as aligned columns, two spaces apart; `right`: the numbers of right-aligned columns.
 
-    width: the last column is wrapped to fit it, if at least `NARROWEST` characters remain for the column.
+    width: the last column is wrapped to fit it, if at least `NARROWEST` cells remain for the column.
+    least: columns that are left out, in this order, until the others fit.
     """
     cells = [[flat(cell) for cell in row] for row in rows]
-    widths = [max(map(_cells, column)) for column in zip(*cells, strict=True)]
-    hang = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    widths = {i: max(map(_cells, column)) for i, column in enumerate(zip(*cells, strict=True))}
+    for i in least:
+        if width is not None and sum(widths.values()) + 2 * (len(widths) - 1) > width:
+            widths.pop(i, None)
+    hang = sum([*widths.values()][:-1]) + 2 * (len(widths) - 1)
     for row in cells:
         padded = []
-        for i, (cell, most) in enumerate(zip(row, widths, strict=True)):
-            blank = " " * (most - _cells(cell))
-            padded.append(blank + cell if i in right else cell + blank)
+        for i, most in widths.items():
+            blank = " " * (most - _cells(row[i]))
+            padded.append(blank + row[i] if i in right else row[i] + blank)
         line = "  ".join(padded).rstrip()
         if width is None or _cells(line) <= width or width - hang < NARROWEST:
             yield line

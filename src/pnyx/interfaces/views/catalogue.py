@@ -19,7 +19,6 @@ __all__ = [
     "describe_models",
     "describe_protocol",
     "models_by_name",
-    "models_with_keys",
 ]
 
 
@@ -60,7 +59,7 @@ def calls_with_three_seats(protocol: Protocol) -> tuple[int, int] | None:
 
 def models_by_name(settings: Settings, local: Set[str]) -> tuple[str, ...]:
     """Models for a panel, such as "openai:gpt-4o", configured ones first. local: installed ones."""
-    refs = [*parse_seats(settings.panel.seats), *settings.models, *models_with_keys(settings)]
+    refs = [*parse_seats(settings.panel.seats), *settings.models, *_models_with_keys(settings)]
     return tuple(dict.fromkeys((*refs, *(f"embedded:{name}" for name in (*KNOWN, *sorted(local))))))
 
 
@@ -92,7 +91,7 @@ def _missing(info: ModelInfo, settings: Settings, local: Set[str]) -> str | None
     return None if not variables or any(map(ENVIRONMENT.get, variables)) else "its key"
 
 
-def models_with_keys(settings: Settings) -> Iterator[str]:
+def _models_with_keys(settings: Settings) -> Iterator[str]:
     """The models of the default panel whose provider has an API key."""
     for kind, models in STRONG.items():
         variables = key_variables(settings.provider(kind))

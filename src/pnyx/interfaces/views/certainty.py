@@ -13,9 +13,7 @@ __all__ = [
     "agreement",
     "agreement_words",
     "certainty",
-    "confidence_words",
     "objections_words",
-    "rigor_words",
 ]
 
 Agreement = tuple[int, int, int, int]
@@ -62,7 +60,7 @@ def objections_words(result: Mapping[str, Any]) -> str | None:
     return f"{quantity(n, 'objection')} {'stands' if n == 1 else 'stand'}" if n else "no objection stands"
 
 
-def rigor_words(result: Mapping[str, Any]) -> str | None:
+def _rigor_words(result: Mapping[str, Any]) -> str | None:
     """The rigor and its formula, in one sentence; None without one."""
     if result["rigor"] is None:
         return None
@@ -77,7 +75,7 @@ def rigor_words(result: Mapping[str, Any]) -> str | None:
     return f"{result['rigor']:.2f}: {good} of {quantity(len(every), 'critique')} {were} substantive"
 
 
-def confidence_words(result: Mapping[str, Any]) -> str:
+def _confidence_words(result: Mapping[str, Any]) -> str:
     """The probability that the answer is right, its interval and rule; or that none is known."""
     learned = result["detail"].get("calibration")
     # What an earlier version stored as confidence was learned from nothing, or from too little.
@@ -97,7 +95,7 @@ def certainty(result: Mapping[str, Any]) -> dict[str, str]:
     parts = {
         "agreement": agreement_words(result),
         "objections": objections_words(result),
-        "rigor": rigor_words(result),
-        "confidence": confidence_words(result),
+        "rigor": _rigor_words(result),
+        "confidence": _confidence_words(result),
     }
     return {name: words for name, words in parts.items() if words is not None}

@@ -8,7 +8,7 @@ from typing import Any
 from ...store.money.cost_sums import CostSum
 from ...store.money.costs import TOKENS, CallCosts
 
-__all__ = ["BY", "sum_costs", "sum_runs", "sums_by"]
+__all__ = ["BY", "sum_calls", "sum_costs", "sums_by"]
 
 NO_PANEL = "no saved panel"
 """The group of runs whose request named no panel."""
@@ -54,12 +54,12 @@ def _counts(one: CostSum, since: str, by: str) -> bool:
             return one.before_run < since
 
 
-def sum_runs(spent: Sequence[CallCosts]) -> list[dict[str, Any]]:
-    """The totals of each run, dearest first."""
+def sum_calls(spent: Sequence[CallCosts], by: str = "run") -> list[dict[str, Any]]:
+    """The totals of each run, or of each model of one run, dearest first. by: "run" or "model"."""
     groups: dict[str, list[CallCosts]] = {}
     for one in spent:
-        groups.setdefault(one.run_id, []).append(one)
-    return _sorted([{"run": run_id, **_totals(group, 1)} for run_id, group in groups.items()], "run")
+        groups.setdefault(one.run_id if by == "run" else one.model, []).append(one)
+    return _sorted([{by: name, **_totals(group, 1)} for name, group in groups.items()], by)
 
 
 def _totals(group: Sequence[CostSum | CallCosts], runs: int) -> dict[str, Any]:

@@ -7,13 +7,11 @@ from typing import Any
 
 from ...core.context.files import file_tokens
 from ...core.events import Event, RunStarted
+from ...phrases import first_of
 from ...run.spec import Spec
 from .transcript import quantity
 
-__all__ = ["file_words", "files_of", "size_words", "summary_words", "total_words"]
-
-NAMED = 5
-"""Files that a summary names; of more it gives the number."""
+__all__ = ["file_words", "files_of", "summary_words", "total_words"]
 
 
 def files_of(events: Iterable[Event]) -> tuple[Mapping[str, Any], ...]:
@@ -22,7 +20,7 @@ def files_of(events: Iterable[Event]) -> tuple[Mapping[str, Any], ...]:
     return () if started is None else started.files
 
 
-def size_words(size: int) -> str:
+def _size_words(size: int) -> str:
     """A number of bytes, as in "3.1 kB"."""
     for unit, least in (("MB", 1_000_000), ("kB", 1_000)):
         if size >= least:
@@ -33,20 +31,19 @@ def size_words(size: int) -> str:
 def file_words(row: Mapping[str, Any]) -> str:
     """A file with its size, how it was read, and the SHA-256 of the original."""
     note = f", {row['note']}" if row.get("note") else ""
-    return f"{row['name']}, {size_words(row['size'])}{note}, sha256 {row['sha256']}"
+    return f"{row['name']}, {_size_words(row['size'])}{note}, sha256 {row['sha256']}"
 
 
 def summary_words(rows: Sequence[Mapping[str, Any]]) -> str:
     """The files on one line: the first ones with their sizes, and the number of others."""
-    shown = ", ".join(
-        f"{row['name']} ({size_words(row['size'])}{', ' + row['note'] if row.get('note') else ''})"
-        for row in rows[:NAMED]
-    )
-    more = len(rows) - NAMED
-    return f"files: {shown}" + (f" and {more:,} more" if more > 0 else "")
+    shown = [
+        f"{row['name']} ({_size_words(row['size'])}{', ' + row['note'] if row.get('note') else ''})"
+        for row in rows
+    ]
+    return f"files: {first_of(shown)}"
 
 
 def total_words(spec: Spec) -> str:
     """What the files of a run add up to."""
     size, tokens = sum(one.size for one in spec.files), file_tokens(spec.files)
-    return f"{quantity(len(spec.files), 'file')}, {size_words(size)}, at most {tokens:,} tokens in a prompt"
+    return f"{quantity(len(spec.files), 'file')}, {_size_words(size)}, at most {tokens:,} tokens in a prompt"

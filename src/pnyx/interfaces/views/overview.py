@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...core.events import CallFailed, CallFinished, CallStarted, Event, RunStarted, VoteTallied
+from ...phrases import listed
 from ...run.result import Cost
 from .statements import Statement, statements
 from .tallies import tallies
 
-__all__ = ["READS", "listing", "overview"]
+__all__ = ["READS", "overview"]
 
 READS = tuple(kind.type for kind in (RunStarted, CallStarted, CallFinished, CallFailed, VoteTallied))
 """The types of events that an overview follows from."""
@@ -89,17 +90,12 @@ def _panel(stated: Sequence[Statement], labels: Sequence[str]) -> dict[str, list
             if len(seats) == len(last) > 1:
                 found["agree"].append(f"All {len(last)} {words}.")
             elif len(seats) > 1:
-                found["differ"].append(f"{len(seats)} of {len(last)} {words}: {listing(seats)}.")
+                found["differ"].append(f"{len(seats)} of {len(last)} {words}: {listed(seats)}.")
             elif len(last) > 1:
                 found["only"].append(f"Only {seats[0]} {words.replace(verb, verb + 's', 1)}.")
         if len(last) > 1:
             found["differ"] += [f"{label} {none}." for label in sorted(labels) if label not in last]
     return found
-
-
-def listing(names: Sequence[str]) -> str:
-    """Names as a list in words: "A, B and C"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))
 
 
 def _costs(events: Sequence[Event]) -> list[dict[str, Any]]:

@@ -47,7 +47,10 @@ A run whose process is gone is stored as running. It is paused, or waiting if th
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored run. result: computed from the events if the run has none yet. labels: what people call it."""
+    """A stored run. result: computed from the events if the run has none yet. labels: what people call it.
+
+    events: all or some, in order; those that were left out are missing in their `seq`.
+    """
 
     row: store.RunRow
     result: Result
@@ -96,15 +99,27 @@ class SearchResults:
         ]
 
 
-def read_run(connection: Connection, prefix: str, owner: str | None = None, prompts: bool = True) -> Record:
+def read_run(
+    connection: Connection,
+    prefix: str,
+    owner: str | None = None,
+    prompts: bool = True,
+    newest: int | None = None,
+) -> Record:
     """The run whose id starts with `prefix`, with all its events. owner: the owner it must have.
 
-    prompts: False leaves those out, which most readers do not need, and which may be most of a run. Raises
-    `NotFound`, `Unreadable`.
+    prompts: False leaves those out, which most readers do not need, and which may be most of a run. newest:
+    of a run with more events, only so many, and the first one. Raises `NotFound`, `Unreadable`.
     """
     row = store.find(connection, prefix, owner).check()
-    events = tuple(store.log(connection, row.id, prompts=prompts))
-    return Record(row, _result(row, events), events, _labels(connection, [row])[0])
+    if newest is None or row.seq <= newest:
+        events = tuple(store.log(connection, row.id, prompts=prompts))
+        result = _result(row, events)
+    else:
+        first = store.log(connection, row.id, limit=1, prompts=prompts)
+        last = store.log(connection, row.id, after=1, prompts=prompts, newest=newest)
+        events, result = (*first, *last), _result_of(connection, row)
+    return Record(row, result, events, _labels(connection, [row])[0])
 
 
 def read_state(
@@ -186,10 +201,8 @@ def search_runs(
     owner, except_owner: as for `read_runs`.
     """
     hits, every = search(connection, text, limit, owner, except_owner)
-    rows = store.rows(connection, [hit.run_id for hit in hits])
-    return SearchResults(
-        tuple(zip(_records(connection, rows), (hit.snippet for hit in hits), strict=True)), every
-    )
+    found = _records(connection, [hit.row for hit in hits])
+    return SearchResults(tuple(zip(found, (hit.snippet for hit in hits), strict=True)), every)
 
 
 def _result_of(connection: Connection, row: store.RunRow) -> Result:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from .plain_forms import CHAT, CONTENTS, MESSAGES, MISTRAL_CHAT, PlainForm
 from .replies.anthropic import AnthropicReader
 from .replies.google import GoogleReader
 from .replies.openai import OpenAIReader
@@ -32,7 +33,8 @@ Maker = Callable[[str], "Model[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """reader, meter: of its replies and of its usage. open: (base URL, key, HTTP client) -> maker of models.
+    """reader, meter: of its replies and of its usage. plain: its requests of text alone.
+    open: (base URL, key, HTTP client) -> maker of models.
 
     searches: how the host reports the web searches that it makes by itself: shown in the answer, or only
     counted in the usage; none if it makes none. thinking: see `thinking_settings`.
@@ -42,16 +44,12 @@ class Dialect:
 
     reader: type[Reader]
     meter: Meter
+    plain: PlainForm
     open: Callable[[str, str, httpx2.AsyncClient], Maker]
     searches: Literal["none", "shown", "counted"] = "none"
     thinking: ThinkingStyle = "effort"
     caching: Literal["prefix", "key", "points"] = "prefix"
     extra: str = "openai"
-
-    @property
-    def has_plain_requests(self) -> bool:
-        """Whether its hosts speak OpenAI's chat API, so that `PlainWriter` may write to them."""
-        return self.open is _openai
 
     def marks_cache_of(self, model: str) -> bool:
         """Whether requests to `model` have marks for a cache. A router knows those of two vendors' models."""
@@ -140,22 +138,25 @@ def _mistral(base_url: str, api_key: str, client: httpx2.AsyncClient) -> Maker:
 
 
 DIALECTS = {
-    "openai": Dialect(OpenAIReader, OPENAI, _openai, caching="key"),
+    "openai": Dialect(OpenAIReader, OPENAI, CHAT, _openai, caching="key"),
     "anthropic": Dialect(
         AnthropicReader,
         ANTHROPIC,
+        MESSAGES,
         _anthropic,
         searches="shown",
         thinking="anthropic",
         caching="points",
         extra="anthropic",
     ),
-    "google": Dialect(GoogleReader, GOOGLE, _google, searches="shown", thinking="google", extra="google"),
-    "mistral": Dialect(OpenAIReader, OPENAI, _mistral, thinking="mistral", extra="mistral"),
-    "ollama": Dialect(OpenAIReader, OPENAI, _openai),
-    "deepseek": Dialect(OpenAIReader, OPENAI, _openai),
+    "google": Dialect(
+        GoogleReader, GOOGLE, CONTENTS, _google, searches="shown", thinking="google", extra="google"
+    ),
+    "mistral": Dialect(OpenAIReader, OPENAI, MISTRAL_CHAT, _mistral, thinking="mistral", extra="mistral"),
+    "ollama": Dialect(OpenAIReader, OPENAI, CHAT, _openai),
+    "deepseek": Dialect(OpenAIReader, OPENAI, CHAT, _openai),
     "openrouter": Dialect(
-        OpenAIReader, OPENAI, _openai, searches="counted", thinking="openrouter", caching="points"
+        OpenAIReader, OPENAI, CHAT, _openai, searches="counted", thinking="openrouter", caching="points"
     ),
 }
 """By the name of the kind of provider."""

@@ -106,7 +106,7 @@ _LIMIT = regex(
 )
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
-    r"|upper bound|over the limit|(?:should|must) be in\b"
+    r"|upper bound|over the limit|capped|not be (?:greater|more|higher)|(?:should|must) be in\b"
     r"|larger|above|(?:output|completion) tokens? limit"
     r"|(?:allowed|limit)\b[^.\d]{0,30}\d{3}"
     r"|up to|between|limited to|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",

@@ -1,32 +1,32 @@
-"""Requests of text alone to a host with OpenAI's chat API, written without pydantic-ai and the SDK.
+"""Requests of text alone, written without pydantic-ai and the SDKs.
 
-The libraries take a second of CPU to import and a millisecond for each request, and most runs send nothing
-but text. Every other request is written by `requests`. A test compares the two for all that is written here.
+The libraries take a second of CPU to import and up to five milliseconds for each request, and most runs send
+nothing but text. Every other request is written by `requests`. A test compares the two for all that is
+written here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
+from itertools import takewhile
 from operator import attrgetter
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ..._version import __version__
-from ...core.caching.regex import regex
 from ...core.steps import Schema
 from ..base import Call
 from .connection import HostRequest
+from .plain_forms import PlainCall, PlainForm
+from .texts import has_control_tokens, sendable
 
-__all__ = ["SEEDS", "PlainWriter", "sendable"]
+__all__ = ["PlainWriter"]
 
-OTHER_HOSTS = ("openrouter.ai", "api.deepseek.com")
-"""Hosts with requests of their own."""
-OFFICIAL = "api.openai.com"
-SEEDS = 2**31
-"""Google, xAI and DashScope read a seed as a signed number of 32 bits."""
-WRITTEN = {"model", "messages", "max_tokens", "temperature", "seed", "schema", "timeout_s", "effort"}
-"""The fields of a call that this module writes, or that no request contains."""
+WRITTEN = {"model", "messages", "max_tokens", "temperature", "seed", "schema", "timeout_s", "effort"} | {
+    "thinking_tokens"
+}
+"""The fields of a call that a form writes, or that no request contains."""
 ADDED = {"cache_key", "traceparent"}
 """The fields that `HostedProvider` adds to any request."""
 _DEFAULTS = {
@@ -37,107 +37,85 @@ _DEFAULTS = {
 _others = attrgetter(*_DEFAULTS)
 _OTHERS = tuple(_DEFAULTS.values())
 """What no plain request contains: all other fields have their defaults in a plain call."""
-_SPECIAL = (
-    *("<|", "|>", "[|", "<\uff5c", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]"),
-    *("e~[", "~b]", "~!b["),
+INSTRUCTIONS = (
+    "\nAlways respond with a JSON object that's compatible with this schema:\n\n{}\n\n"
+    "Don't include any text or Markdown fencing before or after.\n"
 )
-"""Parts of the control tokens of chat templates, which pydantic-ai breaks up in texts."""
-_SIGNS = ("|", "\uff5c", "]", "~", "_of_turn>")
-"""What each of them contains one of."""
-_OPENAI_MODEL = regex(r"(?i)(^|[^a-z0-9])(o\d|gpt|chatgpt|codex|computer-use)")
-"""Names of models that take the effort in another form, or not at all."""
-_REASONING_MODEL = regex(r"(?i)(^|[^a-z0-9])(o\d|gpt-(?!3|4|oss)|chatgpt|codex|computer-use)")
-"""Names of models that may take no temperature."""
-_NO_SYSTEM_ROLE = regex(r"(?i)(^|[^a-z0-9])o1-(mini|preview)")
+"""How pydantic-ai describes a schema in a prompt."""
 
 
 class PlainWriter:
     """Writes plain requests to one host."""
 
-    def __init__(self, base_url: str, api_key: str | None) -> None:
+    def __init__(self, form: PlainForm, base_url: str, api_key: str | None, headers: Iterable[str]) -> None:
         url = urlsplit(base_url)
-        path = url.path.rstrip("/") + "/chat/completions"
-        self._url = urlunsplit((url.scheme, url.netloc, path, url.query, ""))
-        self._official = url.hostname == OFFICIAL
+        # Local hosts require no key, but the SDKs send one too.
+        key = api_key or "none"
+        self._form = form
+        self._url = url._replace(path=url.path.rstrip("/").removesuffix(form.version))
         self._headers = [
-            # Local hosts require no key, but the SDKs send one too.
-            ("Authorization", f"Bearer {api_key or 'none'}"),
-            ("Accept", "application/json"),
-            ("Content-Type", "application/json"),
+            *((name, value.format(key=key)) for name, value in form.headers),
+            *((name, key) for name in headers),
             ("User-Agent", f"pnyx/{__version__}"),
         ]
 
     @classmethod
-    def of(cls, base_url: str, api_key: str | None, env: Mapping[str, str]) -> PlainWriter | None:
-        """The writer for a host that speaks OpenAI's API, or None if its requests contain more than that."""
+    def of(
+        cls,
+        form: PlainForm,
+        base_url: str,
+        api_key: str | None,
+        env: Mapping[str, str],
+        headers: Iterable[str] = (),
+    ) -> PlainWriter | None:
+        """The writer for a host with the API `form`, or None if its requests contain more than that.
+
+        headers: others in which the host reads the key.
+        """
         url = urlsplit(base_url)
-        if url.hostname in OTHER_HOSTS or "@" in url.netloc or url.fragment:
+        if url.hostname in form.own_hosts or "@" in url.netloc or url.fragment:
             return None
-        if any(name.startswith("OPENAI_") and name not in _OWN_VARIABLES for name in env):
-            return None  # the SDK sends some of them
-        return cls(base_url, api_key) if (api_key or "").isascii() else None
+        if form.variables is not None and any(map(form.variables.match, env)):
+            return None
+        return cls(form, base_url, api_key, headers) if (api_key or "").isascii() else None
 
     def write(
         self, call: Call, *, stream: bool, plain_schema: bool = False, reasons: bool = False
     ) -> HostRequest | None:
         """The request for `call`, or None if it is not plain. The arguments are those of `RequestBuilder`."""
-        if not self._is_plain(call) or (call.schema is not None and plain_schema):
+        system = tuple(sendable(m.text) for m in takewhile(lambda m: m.role == "system", call.messages))
+        turns = call.messages[len(system) :]
+        if (
+            not _is_plain(call)
+            or not turns
+            or turns[0].role != "user"
+            or any(t.role == "system" for t in turns)
+        ):
             return None
-        body: dict[str, Any] = {
-            "model": call.model,
-            "stream": stream,
-            "messages": [{"role": m.role, "content": sendable(m.text)} for m in call.messages],
-            "max_completion_tokens" if self._official else "max_tokens": call.max_tokens,
-        }
-        if stream:
-            body["stream_options"] = {"include_usage": True}
-        if call.temperature is not None:
-            body["temperature"] = call.temperature
-        if call.seed is not None:
-            body["seed"] = call.seed % SEEDS
-        if call.effort is not None and (reasons or call.effort != "none"):
-            body["reasoning_effort"] = call.effort
-        if call.schema is not None:
-            format = {"name": call.schema.name, "schema": call.schema.document, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": format}
-        return HostRequest(self._url, list(self._headers), body)
+        schema, instructions = call.schema, ""
+        if schema is not None:
+            native = self._form.takes_schema(call.model)
+            if native is None or not _is_strict(schema):
+                return None
+            if plain_schema or not native:
+                document = json.dumps({**schema.document, "title": schema.name})
+                schema, instructions = None, INSTRUCTIONS.format(document)
+        host = self._url.hostname
+        body = self._form.write(PlainCall(call, host, stream, reasons, system, turns, schema, instructions))
+        return None if body is None else HostRequest(self._address(call, stream), list(self._headers), body)
 
-    def _is_plain(self, call: Call) -> bool:
-        if _others(call) != _OTHERS:
-            return False
-        if any(m.tool_calls or m.images or m.role == "tool" or not m.text.strip() for m in call.messages):
-            return False
-        roles = [message.role for message in call.messages]
-        if roles.count("system") > roles.index("user") if "user" in roles else True:
-            return False  # a system message after another turn, or no question
-        if any(_has_special(message.text) for message in call.messages):
-            return False
-        if call.schema is not None and ("/" in call.model or not _is_strict(call.schema)):
-            return False
-        if call.temperature is not None and _REASONING_MODEL.search(call.model):
-            return False
-        if roles[0] == "system" and _NO_SYSTEM_ROLE.search(call.model):
-            return False
-        return call.effort is None or not (
-            self._official or "/" in call.model or _OPENAI_MODEL.search(call.model)
-        )
+    def _address(self, call: Call, stream: bool) -> str:
+        form, url = self._form, self._url
+        path, _, query = ((stream and form.stream_path) or form.path).format(model=call.model).partition("?")
+        query = "&".join(filter(None, (query, url.query)))
+        return urlunsplit((url.scheme, url.netloc, url.path + path, query, ""))
 
 
-def _has_special(text: str) -> bool:
-    # A prompt is searched for a character in a fraction of the time that it takes for a word.
-    return any(map(text.__contains__, _SIGNS)) and any(map(text.__contains__, _SPECIAL))
-
-
-_OWN_VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-
-
-def sendable(text: str) -> str:
-    """`text` with U+FFFD for lone surrogates, which a model may write but no request can contain."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+def _is_plain(call: Call) -> bool:
+    return _others(call) == _OTHERS and not any(
+        m.tool_calls or m.images or m.role == "tool" or not m.text.strip() or has_control_tokens(m.text)
+        for m in call.messages
+    )
 
 
 def _is_strict(schema: Schema) -> bool:

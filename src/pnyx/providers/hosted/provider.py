@@ -1,7 +1,7 @@
 """Hosted models: requests written by pydantic-ai, sent over aiohttp, replies read leniently.
 
 Importing this module loads an HTTP client, so import it where a hosted model is opened. pydantic-ai and an
-SDK are imported when a provider of its kind is opened, or at the first request that `plain` does not write.
+SDK are imported at the first request that `plain` does not write.
 Nothing is sent twice, except a request without a parameter that its host has refused, unbilled; `pnyx.run`
 retries.
 """
@@ -58,11 +58,12 @@ class HostedProvider:
         self._dialect = dialect
         self._host = urlsplit(base_url).netloc.rpartition("@")[2] or "base_url"
         self._hostname = urlsplit(base_url).hostname or ""
-        self._has_no_path = dialect.has_plain_requests and not urlsplit(base_url).path.strip("/")
+        self._has_no_path = not dialect.plain.version and not urlsplit(base_url).path.strip("/")
         self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._plain: PlainWriter | None = None
-        if dialect.has_plain_requests and not dialect.is_azure(urlsplit(base_url).hostname):
-            self._plain = PlainWriter.of(base_url, api_key, os.environ)
+        if not dialect.is_azure(self._hostname):
+            others = dialect.key_headers(self._hostname)
+            self._plain = PlainWriter.of(dialect.plain, base_url, api_key, os.environ, others)
         self._load = partial(_load, dialect, base_url, api_key)
         self._builder = None if self._plain else self._load()
         self._loading = asyncio.Lock()

@@ -209,7 +209,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     said = [found[name] for name in (*_MESSAGES, "title", "text") if found.get(name)]
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
-    if items := _items(message) or _items(found.get("errors")) or _items(found.get("details"), "loc"):
+    if items := _several(found, message):
         return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
         return _wrapped(inner, found, code, depth)
@@ -248,22 +248,30 @@ def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, dep
     return Report(status, found.message, codes, found.param, found.items, found.details)
 
 
+def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
+    """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
+    places = (message, found.get("errors"), found.get("extra"), None if message else found)
+    return next(filter(None, map(_items, places)), ()) or _items(found.get("details"), "loc")
+
+
 def _items(found: Any, key: str = "") -> tuple[Report, ...]:
     """A report for each of several failures; none if `found` is no list of them, or the first lacks `key`.
 
     ASP.NET has the messages by the field that they are about.
     """
-    if isinstance(found, Mapping) and found and all(isinstance(said, list) for said in found.values()):
-        found = [
-            {"loc": name.removeprefix("$."), "msg": str(said[0])} for name, said in found.items() if said
-        ]
+    if isinstance(found, Mapping) and all(_is_words(said) for said in found.values()):
+        found = [{"loc": name.removeprefix("$."), "msg": said[0]} for name, said in found.items()]
     listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
     return tuple(map(_item, listed)) if listed and (not key or key in listed[0]) else ()
 
 
+def _is_words(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and isinstance(found[0], str)
+
+
 def _item(found: Mapping[str, Any]) -> Report:
     """One of several failures: of pydantic, whose `loc` starts with "body", or of a host like it."""
-    path = _path(found.get("loc") or found.get("param") or found.get("field"))
+    path = _path(next((found[name] for name in ("loc", "param", "field", "key") if found.get(name)), ""))
     text = next((str(found[name]) for name in _MESSAGES if found.get(name)), json.dumps(found, default=str))
     kind = found.get("type") or found.get("code")
     return Report(0, f"{path}: {text}" if path else text, str(kind or ""), path)

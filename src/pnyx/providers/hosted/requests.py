@@ -10,7 +10,6 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextvars import ContextVar
-from itertools import pairwise
 from typing import Any, TypedDict, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -42,7 +41,8 @@ from ...errors import ProviderError
 from ..base import Call, Message
 from .connection import HostRequest
 from .dialects import Dialect
-from .plain import SEEDS, sendable
+from .plain_forms import SEEDS
+from .texts import marked_parts, sendable
 from .thinking import thinking_settings
 
 __all__ = ["RequestBuilder"]
@@ -193,18 +193,10 @@ def _messages(call: Call, marked: bool) -> list[ModelMessage]:
 
 
 def _with_cache_points(message: Message) -> list[UserContent]:
-    """The text in a part for each prefix that other requests share, the first and the last with a mark.
-
-    Earlier requests have written those between to the cache. A host looks for them where parts end.
-    """
-    places = sorted(set(message.breaks) - {0})
     parts: list[UserContent] = []
-    for start, end in pairwise((0, *places)):
-        parts.append(sendable(message.text[start:end]))
-        if end in (places[0], places[-1]):
-            parts.append(CachePoint())
-    rest = message.text[places[-1] if places else 0 :]
-    return [*parts, sendable(rest)] if rest.strip() else parts
+    for text, marked in marked_parts(message):
+        parts += [text, CachePoint()] if marked else [text]
+    return parts
 
 
 def _parameters(call: Call, model: Model[Any], plain_schema: bool) -> ModelRequestParameters:

@@ -119,7 +119,7 @@ def unreadable_certificates(exc: OSError) -> str:
 
 def _explain_socket(exc: aiohttp.ClientConnectorError) -> str:
     if isinstance(exc.os_error, ConnectionRefusedError):
-        start = "start it with: ollama serve" if exc.port == OLLAMA_PORT else "is its server running?"
+        start = "start it with `ollama serve`" if exc.port == OLLAMA_PORT else "is its server running?"
         return f"connection refused: {start}"
     if exc.os_error.errno in (ENETUNREACH, EHOSTUNREACH):
         return "no route to the host: check the network"

@@ -19,6 +19,7 @@ from ...core.markup.reasoning import ReasoningSplitter
 from ...core.parsing.json_objects import read_structured
 from ...core.steps import Ask
 from ...core.sycophancy.detect import is_blank
+from ...core.text import most_tokens
 from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError
 from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
@@ -56,11 +57,15 @@ class Response:
 
 
 class ModelCall:
-    """The attempts at one step. `outcome` performs them."""
+    """The attempts at one step. `outcome` performs them.
+
+    text: all text of the request that counts as tokens. input_tokens: the most that these can be.
+    """
 
     def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
         self.context, self.key, self.ask = context, key, ask
         self.full_ask, self.cut_chars, self.searches = ask, 0, 0
+        self.text, self.input_tokens = "", 0
         self.common: dict[str, Any] = {
             "key": key,
             "phase": where.phase,
@@ -100,7 +105,7 @@ class ModelCall:
             try:
                 sent = await self._attempt(provider, gate)
             except OutOfBudget as exc:
-                if (cut := self.limits.unaffordable(self._request_text())) is None:
+                if (cut := self.limits.unaffordable(self.text)) is None:
                     raise
                 context.unaffordable = exc.explained(cut.message)
                 if "." not in self.key:  # no other branch may do: the answer of this seat is needed
@@ -113,8 +118,7 @@ class ModelCall:
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
                 left = min(self.deadline.left, context.deadline.left)
-                text = self._request_text()
-                if self.limits.is_too_low(text, started.max_tokens, result, elapsed, left):
+                if self.limits.is_too_low(self.text, started.max_tokens, result, elapsed, left):
                     self._record_cut(started, result, elapsed)
                     continue
                 return self._record_reply(started, result, elapsed)
@@ -123,7 +127,7 @@ class ModelCall:
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
                 squeezed = True
-                size = tokens(self._request_text())
+                size = tokens(self.text)
                 wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
             if wait is not None and wait >= self.deadline.left:
                 wait = None
@@ -192,16 +196,19 @@ class ModelCall:
         # Always from the full request: a shortened one no longer marks which parts are replies of others.
         room = min(token_limit - self.image_tokens, sys.maxsize)
         shortened = fit(self.full_ask, int(room), self._tools())
-        if shortened is not None:
-            self.ask, self.cut_chars = shortened
-        return shortened is not None
+        if shortened is None:
+            return False
+        self.ask, self.cut_chars = shortened
+        self.text = "\n".join(texts(self.ask, self._tools()))
+        self.input_tokens = most_tokens(self.text)
+        return True
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
         """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
-        context, ask, text, time = self.context, self.ask, self._request_text(), now()
+        context, ask, time = self.context, self.ask, now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
-        quote = context.budget.quote(ask.seat, text, self.searches, self.image_tokens)
-        limits = self.limits.in_budget(text) if whole is None else OutputLimits(whole, whole, whole)
+        quote = context.budget.quote(ask.seat, self.input_tokens, self.searches, self.image_tokens)
+        limits = self.limits.in_budget(self.text) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
             reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
@@ -228,7 +235,7 @@ class ModelCall:
 
     def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
         bill = self._bill(started, done)
-        is_whole = self.limits.note_cut(self._request_text(), started.max_tokens)
+        is_whole = self.limits.note_cut(self.text, started.max_tokens)
         reason = no_answer(done, bill.usage, self.limits.setting(started.max_tokens))
         if not is_blank(done.text) or not is_whole:
             reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
@@ -254,7 +261,7 @@ class ModelCall:
                     return await first
                 # A second request needs room without a wait, for as long a reply; else there is none.
                 second = None
-                if started.max_tokens == self.limits.next(self._request_text()):
+                if started.max_tokens == self.limits.next(self.text):
                     second = await self._record_intent(started.max_tokens)
                 if not isinstance(second, CallStarted):
                     return await first
@@ -340,14 +347,10 @@ class ModelCall:
             name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
         )
 
-    def _request_text(self) -> str:
-        """Return all text of the request that counts as tokens."""
-        return "\n".join(texts(self.ask, self._tools()))
-
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
-        price, text, wrote = self.ask.seat.price, self._request_text(), bool(done.text or done.reasoning)
+        price, wrote = self.ask.seat.price, bool(done.text or done.reasoning)
         budget, images = self.context.budget, self.image_tokens
-        return budget.bill(started, price, done.usage, text, wrote, done.searches, images)
+        return budget.bill(started, price, done.usage, self.input_tokens, wrote, done.searches, images)
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask = self.context, self.ask
@@ -383,7 +386,7 @@ class ModelCall:
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
-            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._request_text(), done)))),
+            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self.text, done)))),
             elapsed_s=round(elapsed, 3),
             finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
             reasoning=stored_reasoning(done, redact),

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...core.caching.regex import regex
 
-__all__ = ["FORMATS", "MOST_PATTERN", "is_format", "is_pattern", "matches"]
+__all__ = ["FORMATS", "is_format", "is_pattern", "matches"]
 
 MOST_PATTERN = 10_000
 """Characters of a pattern that is checked."""

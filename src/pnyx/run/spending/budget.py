@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 
 from ...core.events import Budget, CallStarted
 from ...core.models import NUSD, Price, Seat, Usage
-from ...core.text import most_tokens
 from ...store.money import ledger
 from ..calls.admission import Refusal, Request, admit
 from .claim import Claim, is_alive_now
@@ -80,13 +79,13 @@ def audit(usage: Usage | None, input_tokens: int, output_tokens: int, has_text: 
     return None
 
 
-def _input_tokens(prompt: str, searches: int, images: int) -> int:
+def _input_tokens(text: int, searches: int, images: int) -> int:
     """Return the most input tokens that a request is charged for. Each search reads all earlier results.
 
-    images: the tokens of its images.
+    text, images: the tokens of its text and of its images.
     """
     results = SEARCH_TOKENS * searches * (searches + 1) // 2
-    return most_tokens(prompt) + OVERHEAD_TOKENS + results + images
+    return text + OVERHEAD_TOKENS + results + images
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +133,12 @@ class RunBudget:
             for scope, cap in self.caps.items()
         }
 
-    def quote(self, seat: Seat, prompt: str, searches: int = 0, images: int = 0) -> Quote:
-        """Return what gives the most that the call can cost. images: the tokens of its images."""
+    def quote(self, seat: Seat, text: int, searches: int, images: int) -> Quote:
+        """Return what gives the most that a call can cost. text, images: the tokens of these."""
         price, search_cost = seat.price, self._search_cost(searches)
         if price is None or search_cost is None:
             return lambda max_tokens: None
-        input_tokens = _input_tokens(prompt, searches, images)
+        input_tokens = _input_tokens(text, searches, images)
         return lambda max_tokens: price.ceiling(input_tokens, max_tokens) + search_cost
 
     def open(self, connection: Connection, time: str) -> None:
@@ -205,16 +204,17 @@ class RunBudget:
         started: CallStarted,
         price: Price | None,
         usage: Usage | None,
-        prompt: str,
+        text: int,
         has_text: bool,
-        searches: int | None = None,
-        images: int = 0,
+        searches: int | None,
+        images: int,
     ) -> Bill:
         """Return the charge for a finished call: its usage at the price; the reservation if that is rejected.
 
+        text, images: the tokens of those of the request. has_text: whether the reply has any.
         searches: as reported by the host. An impossible number is replaced by the allowed one.
         """
-        flag = audit(usage, _input_tokens(prompt, started.searches, images), started.max_tokens, has_text)
+        flag = audit(usage, _input_tokens(text, started.searches, images), started.max_tokens, has_text)
         if flag is not None or usage is None:
             reserved = None if started.reserved_usd is None else nusd(started.reserved_usd)
             return Bill(Usage(), reserved, flag)

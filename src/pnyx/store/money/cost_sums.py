@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from datetime import date, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Select, delete, insert, select, text
@@ -17,7 +16,7 @@ from sqlalchemy import Connection, Select, delete, insert, select, text
 from ...core.models import NUSD
 from ..prepared import Prepared
 from ..schema import cost_days, run_costs
-from .costs import COUNTS
+from .costs import COUNTS, earlier
 
 __all__ = ["CostSum", "cost_sums", "sum_up"]
 
@@ -71,7 +70,7 @@ def cost_sums(
     """
     last = _last(connection)
     if today is not None:
-        last = min(last, _earlier(today, OPEN_DAYS))
+        last = min(last, earlier(today, OPEN_DAYS))
     query = select(cost_days).where(cost_days.c.day >= since, cost_days.c.day <= last)
     if owner is not None:
         query = query.where(cost_days.c.owner == owner)
@@ -85,7 +84,7 @@ def sum_up(connection: Connection, today: str) -> None:
     Sums of today or of later days are those of a clock that was ahead; calls are stored on these days yet.
     """
     last = _last(connection)
-    over = _earlier(today, OPEN_DAYS)
+    over = earlier(today, OPEN_DAYS)
     if last >= today:
         connection.execute(delete(cost_days).where(cost_days.c.day > over))
         last = _last(connection)
@@ -96,18 +95,11 @@ def sum_up(connection: Connection, today: str) -> None:
         lock = text("SELECT pg_try_advisory_xact_lock(:lock)")
         if not connection.execute(lock, {"lock": _LOCK}).scalar():
             return
-    first = _earlier(last, AGAIN_DAYS)
+    first = earlier(last, AGAIN_DAYS)
     connection.execute(delete(cost_days).where(cost_days.c.day > first))
     rows = [asdict(one) for one in _sums(connection, first, over, None)]
     if rows:
         connection.execute(insert(cost_days), rows)
-
-
-def _earlier(day: str, days: int) -> str:
-    try:
-        return (date.fromisoformat(day) - timedelta(days=days)).isoformat()
-    except (ValueError, OverflowError):
-        return ""  # no day, such as that of a clock that was never set
 
 
 def _last(connection: Connection) -> str:

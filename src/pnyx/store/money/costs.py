@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, func, select, text
@@ -27,11 +28,15 @@ __all__ = [
     "call_costs",
     "cost_rows",
     "costs_of",
+    "earlier",
 ]
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 COUNTS = ("calls", *TOKENS, "cost_nusd", "unpriced")
 """The columns that are sums."""
+LATE_DAYS = 1
+"""Days after its request until an outcome counts on the day of the request: the sums of earlier days may be
+stored, see `store.money.cost_sums`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +61,15 @@ class CallCosts:
     unpriced: int = 0
 
 
-def cost_rows(units: Iterable[tuple[str, Payer, Iterable[Event]]]) -> list[dict[str, Any]]:
+def cost_rows(units: Iterable[tuple[str, Payer, Iterable[Event], str]]) -> list[dict[str, Any]]:
     """Return what the calls among new events of runs add to the sums: one row for each run, day and model.
 
-    units: the id of a run, who pays for its calls, and events. Replies that a fork copied are neither calls
-    nor costs of the fork.
+    units: the id of a run, who pays for its calls, events, and the day of the request that the outcomes among
+    them belong to, "" for none. So a call over midnight counts on one day, as in the ledger. Replies that a
+    fork copied are neither calls nor costs of the fork.
     """
     sums: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for run_id, payer, batch in units:
+    for run_id, payer, batch, sent_on in units:
         if payer is NO_PAYER:
             continue
         for event in batch:
@@ -72,13 +78,24 @@ def cost_rows(units: Iterable[tuple[str, Payer, Iterable[Event]]]) -> list[dict[
             if isinstance(event, CallFinished) and event.copied:
                 continue
             model = replace_invalid(payer.models.get(event.seat or "", event.seat or ""))
-            key = (run_id, event.time[:10], model)
+            day = event.time[:10]
+            if not isinstance(event, CallStarted) and earlier(day, LATE_DAYS) <= sent_on:
+                day = sent_on
+            key = (run_id, day, model)
             if key not in sums:
                 group = {"owner": payer.owner, "protocol": payer.protocol, "panel": payer.panel}
                 sums[key] = dict(zip(_KEYS, key, strict=True)) | group | dict.fromkeys(COUNTS, 0)
             for name, count in _counts(event).items():
                 sums[key][name] += count
     return [row for _, row in sorted(sums.items())]
+
+
+def earlier(day: str, days: int) -> str:
+    """The day (ISO 8601) so many days before; "" for no day, such as that of a clock that was never set."""
+    try:
+        return (date.fromisoformat(day) - timedelta(days=days)).isoformat()
+    except (ValueError, OverflowError):
+        return ""
 
 
 def add_cost_rows(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -112,8 +129,8 @@ def call_costs(
     query = select(run_costs).where(*chosen)
     if most is not None:
         sums = (func.sum(run_costs.c.cost_nusd).desc(), func.sum(run_costs.c.calls).desc())
-        dearest = select(run_costs.c.run_id).where(*chosen).group_by(run_costs.c.run_id)
-        query = query.where(run_costs.c.run_id.in_(dearest.order_by(*sums, run_costs.c.run_id).limit(most)))
+        dearest = select(_RUN).where(*chosen).group_by(_RUN).order_by(*sums, _RUN).limit(most)
+        query = query.where(run_costs.c.run_id.in_(dearest))
     return [_costs(row) for row in connection.execute(query)]
 
 
@@ -122,6 +139,8 @@ def _costs(row: Any) -> CallCosts:
     return CallCosts(cost_usd=values.pop("cost_nusd") / NUSD, **values)
 
 
+_RUN = run_costs.c.run_id.concat("")
+"""The run without its index: SQLite would look up each row by it, in half as much time again."""
 _KEYS = ("run_id", "day", "model")
 COST_COLUMNS = dict.fromkeys((*_KEYS, "owner", "protocol", "panel"), "TEXT") | dict.fromkeys(COUNTS, "BIGINT")
 """The columns of a sum and their types on PostgreSQL."""

@@ -34,7 +34,7 @@ class Append(NamedTuple):
     """Events of a run that are appended as one unit.
 
     columns: columns of the run's row to set with them. payer: who pays for the calls among them. used:
-    contents that the run is known to use.
+    contents that the run is known to use. sent_on: the day of the request that outcomes among them belong to.
     """
 
     run_id: str
@@ -43,6 +43,7 @@ class Append(NamedTuple):
     columns: Mapping[str, Any] | None = None
     payer: Payer = NO_PAYER
     used: RunContents | None = None
+    sent_on: str = ""
 
 
 def append(
@@ -74,7 +75,7 @@ def append_all(connection: Connection, units: Sequence[Append]) -> list[Last]:
             if unit.batch
         ],
     )
-    costs = cost_rows((unit.run_id, unit.payer, unit.batch) for unit in units)
+    costs = cost_rows((unit.run_id, unit.payer, unit.batch, unit.sent_on) for unit in units)
     if connection.dialect.name == "postgresql":
         if rows:
             _ADD(connection, _columns("event", EVENT_COLUMNS, rows) | _columns("cost", COST_COLUMNS, costs))

@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, case, or_, select
 
+from ...core.decision import FINAL
 from ..clock import clock
 from ..schema import labels, runs
 from .labels import PINNED, TAG
 
-__all__ = ["COLUMNS", "Filters", "page_query", "prefix_range"]
+__all__ = ["COLUMNS", "LISTED", "Filters", "page_query", "prefix_range"]
 
 COLUMNS = (runs, clock().label("read_at"))
 """What a `RunRow` is made of, by `store.records.run_row.read_rows`."""
+_OVER = runs.c.status.in_(sorted(FINAL)) & runs.c.result.is_not(None)
+LISTED = (
+    *(column for column in runs.columns if column.name != "spec"),
+    case((_OVER, None), else_=runs.c.spec).label("spec"),
+    COLUMNS[-1],
+)
+"""The same for lists, which show the spec of no run that is over: to unpack it is half of their time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +48,7 @@ def page_query(
     connection: Connection, filters: Filters, limit: int, after: tuple[str, str] | None
 ) -> Select[Any]:
     """Return the query of the newest `limit` runs. after: those listed after the run of this time and id."""
-    query: Select[Any] = select(*COLUMNS)
+    query: Select[Any] = select(*LISTED)
     time: ColumnElement[Any] = runs.c.created_at
     for kind, value in ((TAG, filters.tag), (PINNED, "" if filters.pinned else None)):
         if value is not None:

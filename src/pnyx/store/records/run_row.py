@@ -21,7 +21,7 @@ LONG_QUESTION = 1000
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run's row. spec and result are the parsed JSON.
+    """A run's row. spec and result are the parsed JSON; in lists, the spec of a run that is over is empty.
 
     worker: the process that writes it; None with the status "running" means: the next worker takes it.
     heartbeat_at, first_taken_at: of its process, and of the first worker that took it since its owner started
@@ -136,7 +136,7 @@ def read_rows(connection: Connection, found: Iterable[Any]) -> list[RunRow]:
 
 def _readable_row(row: Any, question: str, spec: Any, result: Any) -> RunRow:
     try:
-        spec = _document(spec, f"run {row.id}")
+        spec = {} if spec is None else _document(spec, f"run {row.id}")
         found = None if result is None else _document(result, f"the result of run {row.id}")
     except Unreadable as exc:
         # One row does not keep the others from being listed.

@@ -21,7 +21,7 @@ from ..schema import runs
 from . import word_index
 from .appending import append, patch
 from .entries import log
-from .run_filters import COLUMNS, Filters, page_query, prefix_range
+from .run_filters import COLUMNS, LISTED, Filters, page_query, prefix_range
 from .run_row import RunRow, pack_columns, read_rows
 
 __all__ = [
@@ -87,7 +87,7 @@ def _first_ids(ids: Sequence[str]) -> str:
 def listing(
     connection: Connection, *, limit: int = 20, after: tuple[str, str] | None = None, **filters: Any
 ) -> list[RunRow]:
-    """Return runs, newest first. filters: as in `Filters`.
+    """Return runs, newest first, those that are over without their spec. filters: as in `Filters`.
 
     after: only those listed after the run of this `created_at` and id.
     """
@@ -103,8 +103,8 @@ def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, A
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
-    """Return the runs with these ids, in the order of the ids."""
-    query = select(*COLUMNS).where(runs.c.id.in_(ids))
+    """Return the runs with these ids, in the order of the ids; those that are over without their spec."""
+    query = select(*LISTED).where(runs.c.id.in_(ids))
     found = {row.id: row for row in read_rows(connection, connection.execute(query))}
     return [found[id] for id in ids]
 

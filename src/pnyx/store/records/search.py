@@ -14,22 +14,23 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, text
 
 from ...core.prose.search_terms import Snippet, query_terms, snippet
-from .word_index import SQLITE_INDEX, Words, originals, outcome
+from . import runs as store
+from .word_index import SQLITE_INDEX, Words, outcome
 
 __all__ = ["Hit", "search"]
 
 BEST = 20
 """On SQLite, best rows that are looked up in `runs`, for each run that is wanted."""
-
-
 RANKED = 2000
 """On PostgreSQL, runs that are ranked: the newest that match. Each takes it about 20 µs."""
+MANY = 10_000
+"""On PostgreSQL, runs with the same words from which only so many of the newest runs are searched first."""
 
 
 class Hit(NamedTuple):
     """A run that was found, with the passage that matches best."""
 
-    run_id: str
+    row: store.RunRow
     snippet: Snippet
 
 
@@ -47,7 +48,7 @@ def search(
     """
     words, values = query_terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
     find = _in_sqlite if connection.dialect.name == "sqlite" else _in_postgresql
-    for every in (True, False):
+    for every in (True, False)[: len(words)]:
         if found := find(connection, words, every, values):
             return found, every
     return [], True
@@ -64,9 +65,9 @@ def _in_sqlite(
     ids = connection.execute(text(_AMONG_BEST), filled).scalars().all()
     if len(ids) < values["limit"] and len(connection.execute(text(_ANY), filled).all()) > most:
         ids = connection.execute(text(_AMONG_ALL), filled).scalars().all()
-    found = originals(connection, ids)
-    marked = _marked(query, [Words.of(question, result) for _, question, result in found]) if found else []
-    return [_hit(*one, *marks) for one, marks in zip(found, marked, strict=True)]
+    found = store.rows(connection, ids)
+    marked = _marked(query, [Words.of(row.question, row.result) for row in found]) if found else []
+    return [_hit(row, marks) for row, marks in zip(found, marked, strict=True)]
 
 
 def _marked(query: str, found: Sequence[Words]) -> list[Words]:
@@ -85,29 +86,48 @@ def _in_postgresql(
 ) -> list[Hit]:
     quoted = [f"'{word}'" for word in words]
     query = (" & " if every else " | ").join(quoted)
+    # Of each word, if any may do, so that a frequent one hides no rare one.
+    groups = [words] if every else [[word] for word in words]
+    ids = dict.fromkeys(id for group in groups for id in _newest(connection, group, values))
+    filled = {"ids": list(ids), "query": query, "terms": quoted, "limit": values["limit"], "marks": _MARKS}
+    marked = {id: Words(*marks) for id, *marks in connection.execute(text(_RANK), filled)}
+    return [_hit(row, marked[row.id]) for row in store.rows(connection, list(marked))]
+
+
+def _newest(connection: Connection, words: Sequence[str], values: Mapping[str, Any]) -> Sequence[str]:
+    """The newest runs with all of the words, at most `RANKED`, or as many as are wanted."""
+    owners = {"owner": "runs.owner = :owner", "except_owner": "runs.owner <> :except_owner"}
+    conditions = [condition for name, condition in owners.items() if values[name] is not None] or ["true"]
     filled = {
         **values,
-        "query": query,
-        "queries": [query] if every else quoted,
-        "terms": quoted,
+        "query": " & ".join(f"'{word}'" for word in words),
+        # A phrase is compared with every row that has its words.
+        "alone": " & ".join(f"'{word}'" for phrase in words for word in phrase.split()),
+        "many": MANY,
         "most": max(RANKED, values["limit"]),
-        "marks": _MARKS,
     }
-    rows = {id: marks for id, *marks in connection.execute(text(_POSTGRESQL), filled)}
-    return [_hit(*one, *rows[one[0]]) for one in originals(connection, list(rows))]
+    found: Sequence[str] = ()
+    for query in (_AMONG_NEWEST, _BY_WORDS):
+        if query is _BY_WORDS or connection.execute(text(_COUNT), filled).scalar() == MANY:
+            found = connection.execute(text(query.format(" AND ".join(conditions))), filled).scalars().all()
+        if len(found) >= values["limit"]:
+            break
+    return found
 
 
-def _hit(run_id: str, original: str, result: Mapping[str, Any] | None, question: str, answer: str) -> Hit:
-    """Return the hit of one row. original: the question. question, answer: indexed, matches in < >."""
+def _hit(row: store.RunRow, marked: Words) -> Hit:
+    """Return the hit of one row. marked: its words, matches in < >."""
     # The question is shown beside the snippet, so a match in the answer is preferred.
-    if matches := _matches(answer):
-        return Hit(run_id, snippet(outcome(result), matches))
-    return Hit(run_id, snippet(original, _matches(question)))
+    if matches := _matches(marked.answer):
+        return Hit(row, snippet(outcome(row.result), matches))
+    return Hit(row, snippet(row.question, _matches(marked.question)))
 
 
 def _matches(words: str) -> set[int]:
     """Return the positions of the marked words."""
-    numbers, inside = set(), False
+    numbers, inside = set[int](), False
+    if "<" not in words:
+        return numbers
     for n, word in enumerate(words.split(" ")):
         inside = inside or word.startswith("<")
         if inside:
@@ -134,29 +154,34 @@ _AMONG_ALL = f"""
         SELECT rowid AS place, bm25(recall, 2.5, 1.0) AS score FROM recall WHERE recall MATCH :query
     ) {_NAMED} ORDER BY score, created_at DESC LIMIT :limit
     """
-_POSTGRESQL = f"""
+_COUNT = """
+    SELECT count(*) FROM (
+        SELECT FROM recall WHERE words @@ to_tsquery('pnyx', :alone) LIMIT :many
+    ) AS found
+    """
+_AMONG_NEWEST = """
+    SELECT id FROM (SELECT id, created_at FROM runs WHERE {} ORDER BY created_at DESC LIMIT :many) AS newest
+    CROSS JOIN LATERAL (SELECT words FROM recall WHERE run = newest.id OFFSET 0) AS its
+    WHERE words @@ to_tsquery('pnyx', :query) ORDER BY created_at DESC LIMIT :most
+    """
+"""OFFSET 0: the rows of these runs are looked up, where the planner may go through all with the words."""
+_BY_WORDS = """
+    SELECT id FROM (
+        SELECT run FROM recall WHERE words @@ to_tsquery('pnyx', :query) OFFSET 0
+    ) AS matching JOIN runs ON id = run WHERE {} ORDER BY created_at DESC LIMIT :most
+    """
+"""OFFSET 0: rows are looked up by their words, where the planner would go through all runs by age."""
+_RANK = """
     SELECT id, ts_headline('pnyx', question, query, :marks), ts_headline('pnyx', answer, query, :marks)
     FROM (
-        SELECT newest.id, newest.created_at, recall.question, recall.answer, query,
-               ts_rank_cd(words, query, 1) AS score,
+        SELECT id, created_at, recall.question, recall.answer, query, ts_rank_cd(words, query, 1) AS score,
                (SELECT count(*) FROM unnest(CAST(:terms AS text[])) AS term
                 WHERE words @@ to_tsquery('pnyx', term)) AS present
-        FROM (
-            SELECT DISTINCT found.id, found.created_at
-            FROM unnest(CAST(:queries AS text[])) AS one CROSS JOIN LATERAL (
-                SELECT runs.id, runs.created_at
-                FROM (SELECT run FROM recall WHERE words @@ to_tsquery('pnyx', one) OFFSET 0) AS matching
-                JOIN runs ON runs.id = matching.run WHERE {_OWNER}
-                ORDER BY runs.created_at DESC LIMIT :most
-            ) AS found
-        ) AS newest JOIN recall ON recall.run = newest.id, to_tsquery('pnyx', :query) AS query
-        ORDER BY present DESC, score DESC, newest.created_at DESC LIMIT :limit
+        FROM recall JOIN runs ON id = run, to_tsquery('pnyx', :query) AS query
+        WHERE run = ANY(CAST(:ids AS text[]))
+        ORDER BY present DESC, score DESC, created_at DESC LIMIT :limit
     ) AS best
     ORDER BY present DESC, score DESC, created_at DESC
     """
-"""Ranks the newest runs that match: of each word, if any may do, so that a frequent one hides no rare one.
-
-OFFSET 0: rows are looked up by their words, where the planner would go through all runs by age.
-ts_rank_cd does not consider how rare a word is, so the number of different words counts first.
-"""
+"""ts_rank_cd does not consider how rare a word is, so the number of different words counts first."""
 _MARKS = 'HighlightAll=true, StartSel="<", StopSel=">"'

@@ -16,7 +16,6 @@ __all__ = [
     "items_of",
     "same_name",
     "strip_edges",
-    "without_accents",
     "without_title",
 ]
 
@@ -39,7 +38,7 @@ def strip_edges(text: str) -> str:
             return text
 
 
-def without_accents(text: str) -> str:
+def _without_accents(text: str) -> str:
     """`text` with the base letters of Latin letters with accents: `sao paulo` of `são paulo`."""
     letters = unicodedata.normalize("NFD", text)
     bare = "".join(c for c in letters if not "\u0300" <= c <= "\u036f")
@@ -70,9 +69,9 @@ def same_name(one: str, two: str) -> bool:
     capital = all(_CAPITALS.match(word) for text in (one, two) for word in _WORDS.findall(text))
     if not capital and any(c in "äöüåø" for c in mine + theirs):
         return False
-    bare = {without_accents(mine), without_accents(mine.translate(_UMLAUTS))}
-    folded = without_accents(theirs)
-    if folded not in bare and without_accents(theirs.translate(_UMLAUTS)) not in bare:
+    bare = {_without_accents(mine), _without_accents(mine.translate(_UMLAUTS))}
+    folded = _without_accents(theirs)
+    if folded not in bare and _without_accents(theirs.translate(_UMLAUTS)) not in bare:
         return False
     return (mine.isascii() or theirs.isascii() or _only_variants(mine, theirs)) and not (
         set(_WORDS.findall(folded)) & set(table("accents")["words"])

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from .lexer import Token
 from .nodes import Apply, Node, Number
 
-__all__ = ["combination", "is_proper_fraction", "with_fraction"]
+__all__ = ["combination", "with_fraction"]
 
 
-def is_proper_fraction(node: Node) -> bool:
+def _is_proper_fraction(node: Node) -> bool:
     match node:
         case Apply("/", (Number(above), Number(below))):
             return above.denominator == below.denominator == 1 and 0 < above < below
@@ -19,7 +19,7 @@ def is_proper_fraction(node: Node) -> bool:
 
 def with_fraction(node: Node, right: Node, *, mixed: bool) -> Node:
     """A mixed number with its sign, `-17 1/2`, else a product. mixed: whether digits precede a fraction."""
-    if mixed and is_proper_fraction(right):
+    if mixed and _is_proper_fraction(right):
         match node:
             case Number():
                 return Apply("+", (node, right))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ...caching.regex import regex
-from ..words import table
+from ..words import table, unambiguous
 
 __all__ = ["ENGLISH", "read_numeral"]
 
@@ -50,12 +50,10 @@ def read_numeral(text: str) -> tuple[int, int] | None:
 
 @cache
 def _words() -> dict[str, int]:
-    found: dict[str, set[int]] = {}
-    for numbers in table("numbers").values():
-        for n, names in enumerate(numbers):
-            for name in filter(None, names.split("|")):
-                found.setdefault(name, set()).add(n)
-    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+    rows = table("numbers").values()
+    return unambiguous(
+        (name, n) for row in rows for n, names in enumerate(row) for name in names.split("|") if name
+    )
 
 
 def _chinese(text: str) -> int:

@@ -6,7 +6,7 @@ import functools
 from functools import cache
 
 from ...caching.regex import regex
-from ..words import table
+from ..words import table, unambiguous
 from .number_words import ENGLISH, read_numeral
 
 __all__ = ["read_ordinal"]
@@ -134,13 +134,13 @@ def _roman(numeral: str) -> int:
 @cache
 def _words() -> dict[str, int]:
     ordinals = table("ordinals")
-    found: dict[str, set[int]] = {}
-    for language, rows in ordinals["words"].items():
-        for n, names in enumerate(rows, 1):
-            for name in names.split("|"):
-                for ending in ordinals["endings"].get(language, ("",)):
-                    found.setdefault(name + ending, set()).add(n)
-    return {name: numbers.pop() for name, numbers in found.items() if len(numbers) == 1}
+    return unambiguous(
+        (name + ending, n)
+        for language, rows in ordinals["words"].items()
+        for n, names in enumerate(rows, 1)
+        for name in names.split("|")
+        for ending in ordinals["endings"].get(language, ("",))
+    )
 
 
 @cache

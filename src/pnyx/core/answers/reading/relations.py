@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...caching.regex import regex
 from ..maths import name_of
 
-__all__ = ["has_relation", "split_name"]
+__all__ = ["split_name"]
 
 _SIGN = regex(
     r"<=>|[<>=!:~]=|=[<>]|<>|->|[=<>≤≥≠≈≡→⇒∈∝]|\\(?:leq?|geq?|leqslant|geqslant|neq?|approx|to|rightarrow|equiv|in"
@@ -66,11 +66,6 @@ def _angle_or_probability(left: str) -> str:
         return f"∠{match[1].upper()}"
     match = _PROBABILITY.fullmatch(left)
     return left.strip("$").replace(r"\mid", "|").replace(" ", "") if match else ""
-
-
-def has_relation(text: str) -> bool:
-    """Whether a sign of a relation stands outside brackets and quotation marks."""
-    return bool(_signs(text))
 
 
 def _signs(text: str) -> list[tuple[int, int, str]]:

@@ -65,10 +65,11 @@ Those of replies:
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-__all__ = ["decimal_marks", "months", "table", "weekdays"]
+__all__ = ["decimal_marks", "months", "table", "unambiguous", "weekdays"]
 
 
 @cache
@@ -82,13 +83,13 @@ def table(name: str) -> Any:
 @cache
 def months() -> dict[str, int]:
     """Name of a month in small letters -> its number, without names of two months in two languages."""
-    return _unambiguous("months", 1)
+    return _numbered("months", 1)
 
 
 @cache
 def weekdays() -> dict[str, int]:
     """Name of a weekday in small letters -> its number, 0 for Monday."""
-    return _unambiguous("weekdays", 0)
+    return _numbered("weekdays", 0)
 
 
 @cache
@@ -97,10 +98,16 @@ def decimal_marks() -> dict[str, str]:
     return {language: row["decimal"] for language, row in table("calendar").items()}
 
 
-def _unambiguous(kind: str, first: int) -> dict[str, int]:
+def _numbered(kind: str, first: int) -> dict[str, int]:
+    rows = table("calendar").values()
+    return unambiguous(
+        (name, n) for row in rows for n, names in enumerate(row[kind], first) for name in names
+    )
+
+
+def unambiguous(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Name -> its number, without names of several numbers."""
     found: dict[str, set[int]] = {}
-    for row in table("calendar").values():
-        for n, names in enumerate(row[kind], first):
-            for name in names:
-                found.setdefault(name, set()).add(n)
+    for name, number in pairs:
+        found.setdefault(name, set()).add(number)
     return {name: numbers.pop() for name, numbers in found.items() if len(numbers) == 1}

@@ -6,7 +6,7 @@ from random import Random
 
 from ..drawing import Draft, Kind
 
-__all__ = ["LETTERS", "NAMES_BELOW_100"]
+__all__ = ["LETTERS"]
 
 ONES = (
     "", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ....phrases import first_of
 from ....store.copying import check_backup, keys_in
 from ...open_settings import open_settings
 from ...views.transcript import quantity
@@ -30,12 +31,11 @@ def restore(file: Path, with_keys: bool) -> int:
     )
     output.note(f"{_describe(rows)} restored")
     if names := keys_in(file):
-        listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-        what = quantity(len(names), "API key")
+        what, shown = quantity(len(names), "API key"), first_of(names, 20)
         output.note(
-            f"{what} of the server put in force: {listed}"
+            f"{what} of the server put in force: {shown}"
             if with_keys
-            else f"{what} of the server left out: {listed}. Create new ones with pnyx serve --new-key NAME, "
+            else f"{what} of the server left out: {shown}. Create new ones with pnyx serve --new-key NAME, "
             "or restore with --with-keys"
         )
     return 0

@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -16,7 +16,7 @@ from typing import IO, Any
 from ....config.paths import data_dir
 from ....config.schema import Settings
 from ....core.context.files import File, Source
-from ....core.models import NUSD, money
+from ....core.models import NUSD, money, total_usd
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....files.read import read_files
 from ....run.batch import Batch, failure
@@ -235,11 +235,6 @@ def _dry_run(output: Output, requests: _Requests, lines: Iterator[Line]) -> int:
     return 1 if bad else 0
 
 
-def _sum(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else sum(cost or 0.0 for cost in known)
-
-
 def _summary(plans: Sequence[Any]) -> Iterator[str]:
     yield quantity(len(plans), "question")
     calls = [one.calls for one in plans]
@@ -248,7 +243,7 @@ def _summary(plans: Sequence[Any]) -> Iterator[str]:
     else:
         least, most = (sum(one[end] for one in calls) for end in (0, 1))
         yield f"calls   {least:,}" if least == most else f"calls   {least:,} to {most:,}"
-    most, expected = _sum(one.cost_usd for one in plans), _sum(one.expected_usd for one in plans)
+    most, expected = total_usd(one.cost_usd for one in plans), total_usd(one.expected_usd for one in plans)
     usual = f", about {money(expected)} is expected" if expected else ""
     yield f"cost    {'unknown' if most is None else f'at most {money(most)}{usual}' if most else 'nothing'}"
     yield "nothing was sent or stored"

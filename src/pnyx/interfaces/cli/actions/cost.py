@@ -13,7 +13,7 @@ from ....store.money.ledger import Account
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...run_records import RunRecords
-from ...views.costs import sum_costs, sum_runs, sums_by
+from ...views.costs import sum_calls, sum_costs, sums_by
 from ...views.transcript import paid
 from ..records import with_records
 from ..terminal.output import Stream, streams
@@ -32,7 +32,7 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     async def read(stored: RunRecords) -> tuple[list[dict[str, Any]], list[CostSum], Account]:
         spent = await stored.spending(since)
         if by == "run":
-            rows = sum_runs(await stored.run_spending(since, most=None if as_json else MOST_RUNS))
+            rows = sum_calls(await stored.run_spending(since, most=None if as_json else MOST_RUNS))
         else:
             rows = sums_by(spent, by, since)
         return rows, spent, await stored.account(f"day:{today.isoformat()}")
@@ -60,7 +60,9 @@ def _table(by: str, rows: Sequence[dict[str, Any]], total: dict[str, Any], strea
     heads = [by, *(name.removesuffix("_tokens") for name in counts), "cost"]
     lines = [[flat(row[by]), *(f"{row[name]:,}" for name in counts), _paid(row)] for row in rows]
     last = ["total", *(f"{total[name]:,}" for name in counts), _paid(total)]
-    for n, line in enumerate(columns([heads, *lines, last], right=range(1, len(heads)))):
+    right = range(1, len(heads))
+    least = [heads.index(name) for name in ("cached", "runs", "input", "output")]
+    for n, line in enumerate(columns([heads, *lines, last], right, stream.width, least)):
         yield stream.paint(line, *(("bold",) if n in (0, len(lines) + 1) else ()))
 
 

@@ -220,7 +220,8 @@ def _no_list(what: str, url: str, name: str, provider: ProviderSettings, exc: Pr
     """The finding for a host that did not return its list of models."""
     error = str(exc).removeprefix("cannot connect: ")
     if error != str(exc):  # also what no other try changes, such as a certificate that is not accepted
-        return Finding(what, False, f"cannot reach {url}: {error}")
+        reason, _, fix = error.rpartition(": ")
+        return Finding(what, False, f"cannot reach {url}: {reason or error}", fix if reason else UNREACHABLE)
     # Google has no separate status for a wrong API key.
     if exc.kind == "auth" or (exc.kind == "refused" and "api key" in error.lower()):
         variable = next((v for v in key_variables(provider) if ENVIRONMENT.get(v, "").strip()), None)

@@ -32,7 +32,7 @@ def print_plan(output: Output, settings: Settings, spec: Spec) -> None:
     rows += [_row(seat, seat.role) for seat in spec.seats]
     if spec.judge is not None and spec.judge not in spec.seats:
         rows.append(_row(spec.judge, "closes"))
-    for line in columns(rows, right=(3, 4)):
+    for line in columns(rows, (3, 4), out.width, least=(2, 0)):
         out.line(line)
     for row in spec.file_rows:
         out.lines(paragraph(out, f"file {file_words(row)}, at most {row['tokens']:,} tokens"))

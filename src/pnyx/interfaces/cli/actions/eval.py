@@ -131,7 +131,7 @@ def _replay_answers(
 def _report(output: Output, log: Log, html: Path | None) -> int:
     # Imported for modes with a report only.
     from ....evaluate.report.document import document
-    from ....evaluate.report.text import render
+    from ....evaluate.report.text import WIDTH, render
 
     report = document(log)
     if html is not None:
@@ -143,7 +143,7 @@ def _report(output: Output, log: Log, html: Path | None) -> int:
     if output.form == "json":
         output.json(report)
     else:
-        output.out.lines(render(report).split("\n"))
+        output.out.lines(render(report, output.out.width or WIDTH).split("\n"))
     return 5 if any(row.error for row in log.rows) else 0
 
 

@@ -12,7 +12,7 @@ from ....config.layers import dotted
 from ....errors import ConfigError, UsageError
 from ....providers.catalogue import FAST, STRONG
 
-__all__ = ["STYLE_PROTOCOLS", "FirstSettings", "seats_for"]
+__all__ = ["FirstSettings", "seats_for"]
 
 STYLE_PROTOCOLS: Mapping[str, tuple[str, str | None]] = {
     "fast": ("voting", None),

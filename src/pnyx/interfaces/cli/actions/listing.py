@@ -22,11 +22,11 @@ from ....providers.embedded.weights import find, installed
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, key_variables
 from ...open_settings import open_settings
-from ...render.terminal import clip, columns, flat
+from ...render.terminal import clip, columns, flat, wrap
 from ...views.catalogue import calls_with_three_seats, describe_protocol, models_by_name
 from ...views.transcript import quantity
 from ..terminal.output import Output
-from ..terminal.plain import paragraph
+from ..terminal.plain import WIDE, paragraph
 
 __all__ = [
     "check_config",
@@ -62,7 +62,7 @@ def list_models(output: Output, as_json: bool) -> int:
                 state.partition(":")[0] if info.kind == "embedded" else state,
             ]
         )
-    _table(output, rows, right=(1, 2, 3, 5))
+    _table(output, rows, right=(1, 2, 3, 5), least=(4, 5, 1))
     out = output.out
     out.lines(paragraph(out, "in, out: USD per million tokens", "dim"))
     if absent := [name for name in KNOWN if name not in local]:
@@ -174,7 +174,7 @@ def list_protocols(output: Output, as_json: bool) -> int:
         for preset, values in protocol.presets.items():
             options = ", ".join(f"{name}={value}" for name, value in values.items())
             out.line(f"  --{preset}: {options}")
-        out.line(f"  {_calls(protocol)}", "dim")
+        out.lines(out.paint(line, "dim") for line in wrap(f"  {_calls(protocol)}", out.width or WIDE))
     return 0
 
 
@@ -203,7 +203,7 @@ def show_config(output: Output, as_json: bool) -> int:
         output.json({s.key: {"value": s.value, "origin": s.origin} for s in settings})
         return 0
     rows = [("key", "value", "from"), *((s.key, _format(s.value), s.origin) for s in settings)]
-    _table(output, rows)
+    _table(output, rows, least=(2,))
     return 0
 
 
@@ -250,6 +250,6 @@ def trust_folder(output: Output) -> int:
     return 0
 
 
-def _table(output: Output, rows: list[Any], right: tuple[int, ...] = ()) -> None:
-    for i, line in enumerate(columns(rows, right, output.out.width)):
+def _table(output: Output, rows: list[Any], right: tuple[int, ...] = (), least: tuple[int, ...] = ()) -> None:
+    for i, line in enumerate(columns(rows, right, output.out.width, least)):
         output.out.line(line, *(("bold",) if i == 0 else ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,30 +16,34 @@ from ....core.prose.search_terms import Snippet
 from ....errors import UsageError
 from ....evaluate.owners import OWNER
 from ....providers.registry import Providers
+from ....store.money.costs import TOKENS
 from ...open_settings import open_settings
 from ...render.folder import Folder
 from ...render.folder_files import live_events
 from ...render.markdown import Redact, as_markdown
 from ...render.markdown_overview import change_words
 from ...render.run_json import run_json
-from ...render.terminal import clip, columns, flat, safe, wrap
+from ...render.terminal import clip, columns, cut, flat, safe, wrap
 from ...run_records import RunRecords
 from ...service import RunService
+from ...views.costs import sum_calls
 from ...views.files import file_words, files_of
 from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
 from ...views.records import Record, SearchResults
-from ...views.transcript import Transcript
+from ...views.transcript import Transcript, quantity
 from ..records import require_database, with_records
 from ..terminal.json_list import JsonList
 from ..terminal.output import Stream, streams
-from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines
+from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines, paragraph
 from .label import label_words
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
 PAGE = 500
 """Runs that are read at once."""
+SHOWN = 2_000
+"""Events of a run that `pnyx show` prints, the newest; an export has all."""
 NARROW = 80
 """Columns below which a list of runs shows only their id, time, status and question."""
 
@@ -165,7 +169,7 @@ def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
 
 
 def clip_end(line: str, width: int | None) -> str:
-    return line if width is None or len(line) <= width else line[: width - 1] + "…"
+    return line if width is None else cut(line, width)
 
 
 def status(run_id: str, as_json: bool) -> int:
@@ -186,8 +190,13 @@ def show(run_id: str, verbose: bool, plain: bool, as_json: bool) -> int:
     if as_json:
         with_records(open_settings(), partial(_write_json, run_id, output.out.write))
         return 0
-    record = with_records(open_settings(), lambda stored: stored.read(run_id, prompts=False))
-    output.out.lines(_transcript(record, output.out, verbose))
+
+    async def read(stored: RunRecords) -> tuple[Record, list[dict[str, Any]]]:
+        record = await stored.read(run_id, prompts=False, newest=SHOWN)
+        return record, sum_calls(await stored.costs_of(record.row.id), by="model")
+
+    record, costs = with_records(open_settings(), read)
+    output.out.lines(_transcript(record, costs, output.out, verbose))
     return 0
 
 
@@ -198,9 +207,11 @@ async def _write_json(run_id: str, write: Callable[[str], object], stored: RunRe
         write(part)
 
 
-def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str]:
+def _transcript(
+    record: Record, costs: Sequence[dict[str, Any]], stream: Stream, reasoning: bool
+) -> Iterator[str]:
     width = stream.width or WIDE
-    result, view = record.document, Transcript()
+    result, view, last = record.document, Transcript(), 0
     yield stream.paint("Question", "bold", "cyan")
     yield from wrap(safe(record.row.question), width, INDENT)
     if words := label_words(record.labels):
@@ -208,7 +219,11 @@ def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str
     for row in files_of(record.events):
         yield from wrap(flat(f"file {file_words(row)}"), width, INDENT)
     for event in record.events:
-        entry = view.add(event)
+        seq = event.seq or 0
+        if left := seq - last - 1:
+            yield ""
+            yield from paragraph(stream, _left_out(left, record.row.id), "yellow")
+        last, entry = seq, view.add(event)
         if entry is not None:
             yield ""
             yield from entry_lines(stream, entry, whole=True, reasoning=reasoning)
@@ -224,10 +239,15 @@ def _transcript(record: Record, stream: Stream, reasoning: bool) -> Iterator[str
     yield stream.paint(f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
     yield ""
     rows = [["model", "calls", "tokens in", "cached", "out", "cost"]]
-    for total in view.by_model().values():
-        counts = (total.calls, total.input_tokens, total.cached_tokens, total.output_tokens)
-        rows.append([total.model, *(f"{n:,}" for n in counts), money(total.cost_usd)])
-    yield from columns(rows, right=(1, 2, 3, 4, 5))
+    for total in costs:
+        counts = (total[name] for name in ("calls", *TOKENS))
+        rows.append([total["model"], *(f"{n:,}" for n in counts), money(total["cost_usd"])])
+    yield from columns(rows, (1, 2, 3, 4, 5), stream.width, least=(3, 1))
+
+
+def _left_out(count: int, run_id: str) -> str:
+    left = f"{quantity(count, 'event')} left out"
+    return f"… {left}: the last {SHOWN:,} follow. All of them: pnyx export {run_id} --format md"
 
 
 def _panel(record: Record, stream: Stream) -> Iterator[str]:

@@ -12,6 +12,7 @@ from ....times import now
 from ...key_admin import changed_limits, described, parse_expiry, time_after
 from ...keys import check_name, hash_key, new_key
 from ...run_records import RunRecords
+from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import Output
 
@@ -60,8 +61,9 @@ class KeyCommand:
             self._rotate(output, settings, self.rotate_key)
         elif self.revoke_key is not None:
             name = self.revoke_key
-            with_records(settings, lambda stored: stored.remove_key(name))
-            output.note(f"revoked {name}'s API key")
+            paused = with_records(settings, lambda stored: stored.remove_key(name))
+            waited = f"; {quantity(paused, 'run')} in the queue paused" if paused else ""
+            output.note(f"revoked {name}'s API key{waited}")
         elif self.show_keys == "audit":
             uses = with_records(settings, _uses)
             output.out.lines(map(_line, uses))

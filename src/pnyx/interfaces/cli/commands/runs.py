@@ -80,7 +80,8 @@ def status(**options: Any) -> int:
 def show(**options: Any) -> int:
     """Print the full transcript of the run ID: question, every reply with its seat and model, decision.
 
-    --json prints its result object with the list of its events.
+    Of a run of more than 2,000 events, it prints the last 2,000; an export has all. --json prints its result
+    object with the list of all its events.
     """
     # Imported here so that help and completion start without the database libraries.
     from ..actions.runs import show

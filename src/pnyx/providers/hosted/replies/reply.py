@@ -22,7 +22,6 @@ from .finishes import failure_status, reason_of
 __all__ = [
     "ENDS",
     "INVALID_JSON",
-    "SEPARATOR",
     "THOUGHT_PARTS",
     "Reader",
     "ToolCallParts",

@@ -1,0 +1,46 @@
+"""Texts as requests contain them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ..base import Message
+
+__all__ = ["has_control_tokens", "marked_parts", "sendable"]
+
+CONTROL_TOKENS = (
+    *("<|", "|>", "[|", "<\uff5c", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]"),
+    *("e~[", "~b]", "~!b["),
+)
+"""Parts of the control tokens of chat templates, which pydantic-ai breaks up in texts."""
+SIGNS = ("|", "\uff5c", "]", "~", "_of_turn>")
+"""What each of them contains one of."""
+
+
+def has_control_tokens(text: str) -> bool:
+    # A prompt is searched for a character in a fraction of the time that it takes for a word.
+    return any(map(text.__contains__, SIGNS)) and any(map(text.__contains__, CONTROL_TOKENS))
+
+
+def sendable(text: str) -> str:
+    """`text` with U+FFFD for lone surrogates, which a model may write but no request can contain."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def marked_parts(message: Message) -> list[tuple[str, bool]]:
+    """The text in a part for each prefix that other requests share, and whether a mark for a cache follows.
+
+    The first and the last have one: earlier requests have written those between to the cache. A host looks
+    for them where parts end.
+    """
+    places = sorted(set(message.breaks) - {0})
+    parts = [
+        (sendable(message.text[start:end]), end in (places[0], places[-1]))
+        for start, end in pairwise((0, *places))
+    ]
+    rest = message.text[places[-1] if places else 0 :]
+    return [*parts, (sendable(rest), False)] if rest.strip() else parts
