@@ -109,11 +109,11 @@ SPENT = regex(
     r"|regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due|PerDay"
-    r"|per.day\W{0,3}(?:add|exceeded)|calls / month|limit: 0\b"
-    r"|valid credit card|daily (?:free|request limit|token limit)"
+    r"|valid credit card|per.day\b(?!.*(?:again|retry) (?:in|after) \d)|calls / month|limit: 0\b|daily free"
     r"|billing to be enabled"
     r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|restricted|banned"
     r"|frozen)|need quota|good standing|api total request limit|today's quota"
+    r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|使用上限"
     r"|not (?:available|included) (?:on|in) your (?:\w+ )?plan|out of (?:\w+ ){0,3}quota|quota will be"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
@@ -228,7 +228,7 @@ BAD_KEY = regex(
 
 PASSING = regex(
     r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
-    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|繁忙",
+    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|DEGRADED function|繁忙",
     re.IGNORECASE,
 )
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -236,7 +236,7 @@ model stopped, which loads it again, and hosts without room."""
 
 NO_MODEL = regex(
     r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|decommissioned|is not available"
-    r"|reached the end of its life|is blocked|disabled|does not support this api)"
+    r"|reached the end of its life|is blocked|disabled|not servable|does not support this api)"
     r"|(?:has been|is|was) (?:retired|discontinued)|could not route to"
     r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
     r"|unsupported|invalid|no such|unexpected)"

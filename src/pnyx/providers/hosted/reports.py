@@ -228,7 +228,10 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         code = f"{code} {behind.code}" if behind else code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
-    return Report(status, text, code, _path(found.get("param")), details=details)
+    param = _path(found.get("param"))
+    if " " in param:  # of MiMo, whose message never says more than that a parameter is wrong
+        text, param = f"{text}: {param}", ""
+    return Report(status, text, code, param, details=details)
 
 
 def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
