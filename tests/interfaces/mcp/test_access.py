@@ -5,20 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import signal
 from typing import Any
+from unittest.mock import AsyncMock
 
 import httpx2
 import pytest
 from mcp import MCPError
 
 from pnyx.config.server_settings import ServeSettings
+from tests.interfaces.conftest import KEY
+from tests.interfaces.mcp.test_replay import CALL, opened
+from tests.interfaces.shell import spawn
+from tests.support.announced import address_and_key
 from tests.support.assistants import HELLO, over_http, text_of
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, ServerHandle, open_server
+from tests.support.waiting import until
 
 MOST = int(ServeSettings().body_mb * 1_000_000)
 
 VOTE = {"question": "Why?", "protocol": "voting"}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 MODERN = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
 
 
@@ -159,6 +167,61 @@ async def test_a_session_without_requests_ends(lab: ScriptedHost, monkeypatch: p
             assert (await post(server)).status_code == 200
             return
     pytest.fail("no session lasted until its first request")
+
+
+async def test_a_request_that_is_sent_again_is_refused_until_the_first_has_its_response(
+    lab: ScriptedHost,
+) -> None:
+    go_on = asyncio.Event()
+    lab.on("*", until=go_on.is_set, text="It is so.\nFinal answer: 42")
+    call = {**CALL, "id": "five"}
+    async with open_server() as server, opened(server) as client, opened(server) as other:
+        first = asyncio.create_task(client.post("/mcp", json=call))
+        await until(lambda: len(lab.log) == 3)
+        refused = await client.post("/mcp", json=call)
+        assert refused.status_code == 409
+        assert "request 'five' of this session is under way" in refused.json()["error"]["message"]
+        assert (await other.post("/mcp", json=PING | {"id": "five"})).status_code == 200
+        assert (await client.post("/mcp", json=PING)).status_code == 200
+        first.cancel()  # the client has left, and the run goes on
+        await asyncio.wait((first,))
+        assert (await client.post("/mcp", json=call)).status_code == 409
+        go_on.set()
+
+        while (answer := await client.post("/mcp", json=PING | {"id": "five"})).status_code == 409:  # noqa: ASYNC110 (asked of the server)
+            await asyncio.sleep(0.02)
+        assert answer.status_code == 200, "the id is free again"
+        (run,) = (await client.get("/v1/runs")).json()
+        assert run["status"] == "consensus"
+    assert len({request.sha256 for request in lab.log}) == len(lab.log), "a call was asked twice"
+
+
+async def test_a_bug_is_reported_and_logged_without_secrets(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_server() as server, opened(server) as client:
+        broken = AsyncMock(side_effect=ValueError(f"no {KEY}"))
+        monkeypatch.setattr(server.service, "run_rows", broken)
+        text = (await client.post("/mcp", json={**PING, "method": "resources/list"})).text
+    assert '"message":"this is a bug in pnyx: ValueError"' in text
+    assert KEY not in text + caplog.text
+    assert "ValueError: no " in caplog.text
+
+
+def test_a_server_prints_no_line_for_each_session_that_it_refuses(lab: ScriptedHost) -> None:
+    with open("lab.toml", "a") as settings:
+        settings.write("[mcp]\nsessions = 1\n")
+    with spawn("serve", "--port", "0") as process:
+        url, key = address_and_key(process.stderr)
+        headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {key}"}
+        with httpx2.Client(headers=headers, trust_env=False) as client:
+            codes = [client.post(f"{url}/mcp", json=HELLO).status_code for _ in range(3)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        printed = process.stderr.read()
+    assert codes == [200, 429, 429]
+    assert b"session" not in printed
 
 
 async def test_the_limit_on_runs_applies_to_mcp(lab: ScriptedHost) -> None:

@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 import pytest
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
 from tests.interfaces.cli.test_signals import wait_for_calls
 from tests.interfaces.shell import pnyx, spawn
@@ -37,7 +38,7 @@ def say(process: Process, *messages: dict[str, Any]) -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize("end", ["stdin", signal.SIGTERM, signal.SIGINT, "stdout"])
+@pytest.mark.parametrize("end", ["stdin", "stdin, then SIGTERM", signal.SIGTERM, signal.SIGINT, "stdout"])
 def test_the_process_waits_for_its_calls_and_its_run_can_be_resumed(lab: ScriptedHost, end: Any) -> None:
     lab.on("*", text="It is so.\nFinal answer: 42")
     answered = threading.Event()
@@ -52,9 +53,13 @@ def test_the_process_waits_for_its_calls_and_its_run_can_be_resumed(lab: Scripte
             time.sleep(0.02)
         time.sleep(0.3)
         began = time.monotonic()
-        if end == "stdin":
+        if end in ("stdin", "stdin, then SIGTERM"):
             assert process.stdin is not None
             process.stdin.close()
+            if end != "stdin":
+                # As the SDKs do. Until it has noticed that stdin is closed, a signal is the first one anyway.
+                time.sleep(1)
+                process.send_signal(signal.SIGTERM)
         elif end == "stdout":
             assert process.stdout is not None
             process.stdout.close()
@@ -75,22 +80,26 @@ def test_the_process_waits_for_its_calls_and_its_run_can_be_resumed(lab: Scripte
     assert len({request.sha256 for request in lab.log}) == len(lab.log), "a call was asked again"
 
 
-def test_stdout_has_messages_only_and_a_bad_line_is_ignored(lab: ScriptedHost) -> None:
+def test_stdout_has_messages_only_and_a_bad_line_is_refused(lab: ScriptedHost) -> None:
     with assistant() as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(b"this is no message\n\xff\xfe\n{}\n")
+        process.stdin.write(b"this is no message\n\xff\xfe\n\n{}\n")
         say(process, HELLO)
-        answer = json.loads(process.stdout.readline())
+        answers = [json.loads(process.stdout.readline()) for _ in range(4)]
         process.stdin.close()
-        rest = process.stdout.read()
-    assert answer["id"] == 1
-    assert answer["result"]["serverInfo"]["name"] == "pnyx"
+        assert process.stdout.read() == b""
+    assert [(answer["id"], answer.get("error", {}).get("code")) for answer in answers] == [
+        *[(None, PARSE_ERROR)] * 2,
+        (None, INVALID_REQUEST),
+        (1, None),
+    ]
+    assert answers[-1]["result"]["serverInfo"]["name"] == "pnyx"
     assert process.returncode == 0
-    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
+    assert all(answer["jsonrpc"] == "2.0" for answer in answers)
 
 
-def test_a_line_that_is_too_long_is_ignored(lab: ScriptedHost) -> None:
+def test_a_line_that_is_too_long_is_refused(lab: ScriptedHost) -> None:
     with assistant() as process:
         assert process.stdin is not None
         for end in (b'x"}', json.dumps({**HELLO, "id": 2}).encode()):
@@ -102,6 +111,7 @@ def test_a_line_that_is_too_long_is_ignored(lab: ScriptedHost) -> None:
         answers = [json.loads(line) for line in process.stdout]
         assert (process.wait(120), process.stderr.read()) == (0, b"")
     assert [answer["id"] for answer in answers if "result" in answer] == [1]
+    assert [answer["error"]["message"] for answer in answers[:2]] == ["a message has at most 16 MiB"] * 2
 
 
 def test_invalid_settings_are_reported_at_the_start(lab: ScriptedHost) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from math import ceil
@@ -14,12 +15,13 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INVALID_REQUEST
 from starlette.requests import Request
 
-from ..mcp.server import create_server
+from ..mcp.server import UnderWay, create_server
 from ..service import RunService
 from .access import BodyError, Message, Receive, Send
-from .errors import refusal
+from .errors import Exact, refusal
 from .mcp_replay import ReplayLog
 from .state import origin_of, owner_of
 
@@ -40,7 +42,8 @@ class McpEndpoint:
 
     def __init__(self, service: RunService, tasks: TaskGroup) -> None:
         # `Access` has checked host, origin, content type and size of a request before any route.
-        self._server = create_server(service, owner_of, _session_of, origin_of)
+        self._under_way = UnderWay()
+        self._server = create_server(service, owner_of, _session_of, origin_of, self._under_way)
         self._service, self._settings = service, service.settings.mcp
         self._tasks = tasks
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
@@ -62,9 +65,25 @@ class McpEndpoint:
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
         limited = _Limited(send)
         with suppress(BodyError):  # `Access` sends the response
-            await manager.handle_request(scope, receive, limited.send)
+            await self._handle(manager, scope, receive, limited.send)
         if limited.full:
             await self._refusal(owner)(scope, receive, send)
+
+    async def _handle(
+        self, manager: StreamableHTTPSessionManager, scope: Message, receive: Receive, send: Send
+    ) -> None:
+        session = _session_of(Request(scope))
+        if scope["method"] != "POST" or session is None:
+            await manager.handle_request(scope, receive, send)
+            return
+        body = await Request(scope, receive).body()
+        key = session, _id_of(body)
+        if key[1] and key in self._under_way:
+            # The package would carry it out twice, and lose the stream of the first.
+            await _sent_again(key[1])(scope, receive, send)
+            return
+        with self._under_way.held(key):
+            await manager.handle_request(scope, _again(body, receive), send)
 
     async def _manager(self, owner: str) -> StreamableHTTPSessionManager:
         async with self._opening:
@@ -114,6 +133,35 @@ class _Sessions(StreamableHTTPSessionManager):
 def _session_of(request: Request) -> str | None:
     """The id of the session that a message belongs to."""
     return request.headers.get("mcp-session-id")
+
+
+def _id_of(body: bytes) -> str:
+    """The id of the request in a body, as text; empty for any other message."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""  # the package says what is wrong
+    found = message.get("id") if isinstance(message, dict) and "method" in message else None
+    return str(found) if isinstance(found, str | int) else ""
+
+
+def _sent_again(id: str) -> Exact:
+    """The response to a request whose id one under way has."""
+    why = (
+        f"request {id[:80]!r} of this session is under way, and its response comes on the stream of the "
+        "first POST: read that on with GET /mcp and Last-Event-ID, or send a request with another id"
+    )
+    return Exact({"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": why}}, 409)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Receive a body that was read, and then what comes after it."""
+    first = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return first.pop() if first else await receive()
+
+    return next_message
 
 
 class _Limited:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
@@ -160,8 +161,10 @@ TOOLS = {
 }
 
 
+@cache
 def list_tools() -> list[Tool]:
     """Return every tool with the schemas of its arguments and its result."""
+    # Each client asks for them once, and they take 20 ms in which nobody else is answered.
     return [tool.schema(name) for name, tool in TOOLS.items()]
 
 

@@ -53,9 +53,11 @@ from pydantic import ValidationError
 
 from ..._version import __version__
 from ..bugs import log_bug
+from ..json_body import explain
 from ..keys import LOCAL
 from ..service import RunService
 from .catalogue import INSTRUCTIONS, TITLE
+from .malformed import refusal_of
 from .methods import METHODS, RefusedError, capabilities, perform
 from .peer import Peer, Session
 
@@ -92,15 +94,22 @@ class Connection:
         """Our requests that the client has not answered."""
         self._numbers = itertools.count(1)
 
-    async def serve(self, lines: AsyncIterable[str]) -> None:
-        """Answer messages until `lines` ends; calls still under way are then cancelled."""
+    async def serve(self, lines: AsyncIterable[str | None]) -> None:
+        """Answer messages until `lines` ends; calls still under way are then cancelled.
+
+        lines: None for one that is too long.
+        """
         async with Session.open() as self._session, anyio.create_task_group() as calls:
             async for line in lines:
                 try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    message = jsonrpc_message_adapter.validate_json(line or "", by_name=False)
                 except ValidationError:
-                    continue  # not a message, so there is no id to answer
+                    if (refused := refusal_of(line)) is not None:
+                        await self._write(refused)
+                    continue
                 match message:
+                    case JSONRPCRequest() if str(message.id) in self._in_flight:
+                        pass  # sent again: its response is on its way, and is not to be paid twice
                     case JSONRPCRequest():
                         scope = self._in_flight[str(message.id)] = anyio.CancelScope()
                         if message.method == "initialize":
@@ -171,7 +180,7 @@ class Connection:
         if method != "server/discover" and method not in METHODS:
             raise InvalidRequestError(METHOD_NOT_FOUND, "Method not found", method)
         if self._era == "handshake" and self._version is None:
-            raise InvalidRequestError(INVALID_PARAMS, "Invalid request parameters", "")
+            raise InvalidRequestError(INVALID_PARAMS, "the client has not sent `initialize`", "")
         if method == "server/discover":
             return DiscoverResult(
                 supported_versions=list(MODERN_PROTOCOL_VERSIONS),
@@ -267,7 +276,8 @@ class Connection:
             case RefusedError():
                 return ErrorData(code=exc.code, message=str(exc))
             case ValidationError():
-                return ErrorData(code=INVALID_PARAMS, message="Invalid request parameters", data="")
+                why = explain(exc.errors(include_url=False))
+                return ErrorData(code=INVALID_PARAMS, message=f"invalid parameters: {why}", data="")
             case _:
                 log_bug(LOG, method, exc, self._service.redact)
                 return ErrorData(code=INTERNAL_ERROR, message=f"this is a bug in pnyx: {type(exc).__name__}")

@@ -37,6 +37,7 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError, UsageError
+from ..bugs import log_bug
 from ..service import RunService
 from . import resources
 from .catalogue import call_tool, list_tools
@@ -129,3 +130,7 @@ async def perform(method: str, service: RunService, peer: Peer, params: Any) -> 
         elif isinstance(exc, UsageError):
             code = INVALID_PARAMS
         raise RefusedError(code, peer.message(LOG, method, exc, service.redact)) from None
+    except Exception as exc:
+        # The package would send its message, which may have secrets.
+        log_bug(LOG, method, exc, service.redact)
+        raise RefusedError(INTERNAL_ERROR, f"this is a bug in pnyx: {type(exc).__name__}") from None

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 import anyio
 from mcp import MCPError
@@ -22,10 +24,34 @@ from .catalogue import INSTRUCTIONS, TITLE
 from .methods import METHODS, OF_SESSION, RefusedError, perform
 from .peer import Peer, Session
 
-__all__ = ["create_server"]
+__all__ = ["RequestKey", "UnderWay", "create_server"]
+
+RequestKey: TypeAlias = tuple[str | None, str]
+"""The session of a request, and its id."""
 
 READY_S = 2.0
 """Seconds that a request waits for `notifications/initialized`, which clients send just before it."""
+
+
+class UnderWay:
+    """Requests that have no response yet."""
+
+    def __init__(self) -> None:
+        self._holders: Counter[RequestKey] = Counter()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._holders
+
+    @contextmanager
+    def held(self, key: RequestKey) -> Iterator[None]:
+        """Hold a request; it is under way until all who hold it have ended."""
+        self._holders[key] += 1
+        try:
+            yield
+        finally:
+            self._holders[key] -= 1
+            if not self._holders[key]:
+                del self._holders[key]
 
 
 def create_server(
@@ -33,13 +59,20 @@ def create_server(
     owner_of: Callable[[Any], str],
     session_of: Callable[[Any], str | None],
     origin_of: Callable[[Any], Origin] = lambda request: NO_REQUEST,
+    under_way: UnderWay | None = None,
 ) -> Server[Any]:
-    """Create the server. owner_of, session_of, origin_of: those of a message's HTTP request."""
+    """Create the server. owner_of, session_of, origin_of: those of a message's HTTP request.
+
+    under_way: holds the requests that are carried out, whether their clients are there or not.
+    """
+    under_way = under_way or UnderWay()
     server: Server[Any] = Server("pnyx", version=__version__, title=TITLE, instructions=INSTRUCTIONS)
     sessions = _Sessions(session_of)
     for method in METHODS:
         server.add_request_handler(
-            method, METHODS[method].params, _handler(service, method, owner_of, sessions, origin_of)
+            method,
+            METHODS[method].params,
+            _handler(service, method, owner_of, sessions, origin_of, under_way),
         )
     server.add_notification_handler("notifications/initialized", NotificationParams, sessions.hold)
     return server
@@ -51,6 +84,7 @@ def _handler(
     owner_of: Callable[[Any], str],
     sessions: _Sessions,
     origin_of: Callable[[Any], Origin],
+    under_way: UnderWay,
 ) -> Any:
     async def handle(ctx: ServerRequestContext[Any], params: Any) -> Result:
         # The task of a session began with another request.
@@ -68,10 +102,11 @@ def _handler(
         )
         if not peer.modern:
             peer.session = await sessions.find(ctx.request, wait=method in OF_SESSION)
-        try:
-            return await perform(method, service, peer, params)
-        except RefusedError as exc:
-            raise MCPError(exc.code, str(exc)) from None
+        with under_way.held((sessions.name_of(ctx.request), str(peer.request_id))):
+            try:
+                return await perform(method, service, peer, params)
+            except RefusedError as exc:
+                raise MCPError(exc.code, str(exc)) from None
 
     return handle
 
@@ -105,11 +140,11 @@ class _Sessions:
     """
 
     def __init__(self, session_of: Callable[[Any], str | None]) -> None:
-        self._session_of = session_of
+        self.name_of = session_of
         self._open: dict[str | None, Session] = {}
 
     async def hold(self, ctx: ServerRequestContext[Any], params: NotificationParams) -> None:
-        name = self._session_of(ctx.request)
+        name = self.name_of(ctx.request)
         if name in self._open:
             return
         async with Session.open() as session:
@@ -121,7 +156,7 @@ class _Sessions:
 
     async def find(self, request: Any, wait: bool) -> Session | None:
         """The session of a request, or None if its client has not said that it is ready. wait: for that."""
-        name = self._session_of(request)
+        name = self.name_of(request)
         with anyio.move_on_after(READY_S if wait else 0):
             while name not in self._open:  # noqa: ASYNC110 (messages of one client come in any order)
                 await anyio.sleep(0.01)

@@ -19,17 +19,15 @@ from ...telemetry.log import JsonLog
 from ..service import DRAIN_S, RunService
 from ..stop_signals import stop_signals
 from .connection import Connection
+from .malformed import MOST_BYTES
 
 __all__ = ["serve_stdio"]
-
-MOST_BYTES = 16 << 20
-"""Most bytes of one message."""
 
 
 async def serve_stdio(settings: Settings, log: JsonLog | None) -> None:
     """Serve until stdin ends, stdout has no reader, or a signal arrives; runs are then saved as paused.
 
-    Calls in flight have `DRAIN_S` seconds to finish, unless another signal arrives.
+    Calls in flight have `DRAIN_S` seconds to finish, unless a second signal arrives.
 
     log: of its runs. Raises `UsageError` if stdin or stdout is closed.
     """
@@ -37,9 +35,14 @@ async def serve_stdio(settings: Settings, log: JsonLog | None) -> None:
     async with RunService.open(settings, log=log) as service:
         loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
+            signalled = False
 
             def stop() -> None:
-                service.drain(0.0 if service.draining else DRAIN_S)
+                nonlocal signalled
+                # Clients close stdin, and send SIGTERM seconds later: that one changes nothing.
+                if signalled or not service.draining:
+                    service.drain(0.0 if signalled else DRAIN_S)
+                signalled = True
                 scope.cancel()
 
             for number in stop_signals():
@@ -72,14 +75,14 @@ def _claim_stdio() -> tuple[int, int]:
 
 
 class _Reader:
-    """Yields lines of a descriptor. A line that is too long becomes an empty one, which is not a message."""
+    """Yields lines of a descriptor, and None for one that is too long."""
 
     def __init__(self, fd: int) -> None:
         self._lines = asyncio.StreamReader(limit=MOST_BYTES)
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(fd,), daemon=True).start()
 
-    async def __aiter__(self) -> AsyncIterator[str]:
+    async def __aiter__(self) -> AsyncIterator[str | None]:
         whole = True
         while True:
             try:
@@ -92,7 +95,7 @@ class _Reader:
                 line = exc.partial
             if not line:
                 return
-            yield line.decode("utf-8", "replace") if whole else "\n"
+            yield line.decode("utf-8", "replace") if whole else None
             whole = True
 
     def _read(self, fd: int) -> None:

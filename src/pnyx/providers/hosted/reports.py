@@ -200,7 +200,10 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         code = f"{code} {behind.code}" if behind else code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
-    return Report(status, text, code, _path(found.get("param")), details=details)
+    param = _path(found.get("param"))
+    if " " in param:  # of MiMo, whose message never says more than that a parameter is wrong
+        text, param = f"{text}: {param}", ""
+    return Report(status, text, code, param, details=details)
 
 
 def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
@@ -231,12 +234,14 @@ def _items(found: Any, key: str = "") -> tuple[Report, ...]:
 
     ASP.NET has the messages by the field that they are about.
     """
-    if isinstance(found, Mapping) and found and all(isinstance(said, list) for said in found.values()):
-        found = [
-            {"loc": name.removeprefix("$."), "msg": str(said[0])} for name, said in found.items() if said
-        ]
+    if isinstance(found, Mapping) and all(_is_words(said) for said in found.values()):
+        found = [{"loc": name.removeprefix("$."), "msg": said[0]} for name, said in found.items()]
     listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
     return tuple(map(_item, listed)) if listed and (not key or key in listed[0]) else ()
+
+
+def _is_words(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and isinstance(found[0], str)
 
 
 def _item(found: Mapping[str, Any]) -> Report:

@@ -50,8 +50,10 @@ def serve(
 
 
 async def _serve(settings: Settings, output: Messages) -> int:
-    # uvicorn would print exceptions with the secrets in them; our messages mask them.
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    # They would print exceptions with the secrets in them, and a line for each session that they refuse; our
+    # messages mask secrets.
+    for library in ("uvicorn.error", "mcp"):
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     queued = settings.serve.queue
     async with (
         RunService.open(settings, queued=queued, log=output.log) as service,
