@@ -246,7 +246,8 @@ NO_MODEL = regex(
     r"|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
     r"|requested model is not supported|unexpected model name|模型[^。]{0,40}(?:不存在|未开通)"
-    r"|could not find (?:\w+ )?model|unsupported openapi method|已下线|failed to get model"
+    r"|could not find (?:\w+ )?model"
+    r"|llm provider not provided|unsupported openapi method|已下线|failed to get model"
     r"|model \S+ 不存在|您无权访问",
     re.IGNORECASE,
 )
