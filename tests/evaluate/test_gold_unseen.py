@@ -190,21 +190,23 @@ def test_groups_of_a_vote_do_not_depend_on_gold() -> None:
         assert answer_groups(rows) == answer_groups(turned)
 
 
-ITEMS = [*load("small", seed=5, limit=60), *load("traps"), *load("hard")]
+@pytest.fixture(scope="module")
+def items() -> list[Item]:
+    return [*load("small", seed=5, limit=60), *load("traps"), *load("hard")]
 
 
-def test_models_are_asked_the_same_whatever_the_gold() -> None:
-    for item in ITEMS:
+def test_models_are_asked_the_same_whatever_the_gold(items: list[Item]) -> None:
+    for item in items:
         other = replace(item, target=item.choices[0] if item.choices else "no such answer", grader=None)
         assert other.prompt == item.prompt
-    for item, sample in zip(ITEMS, item_task(ITEMS, "made").dataset, strict=True):
+    for item, sample in zip(items, item_task(items, "made").dataset, strict=True):
         assert sample.input == item.prompt
         assert not {"target", "gold"} & set(sample.metadata or {})
 
 
-def test_extraction_is_the_same_whatever_the_gold() -> None:
+def test_extraction_is_the_same_whatever_the_gold(items: list[Item]) -> None:
     """`final_answer` is not given the gold, and what it finds in a question's own options is none of it."""
-    for item in ITEMS:
+    for item in items:
         for text in ("I think so.\nFinal answer: 12", f"Final answer: {item.target}", "It is **B**."):
             turned = replace(item, target=item.choices[0], grader=None) if item.choices else item
             found = final_answer(text, item.question, item.choices)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import random
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import pnyx
 from tests.faults.trial import KEY, RETRIES, Trial, soon
+from tests.support.bombs import bomb
 from tests.support.books import Run
 from tests.support.hosting import stalls
 
@@ -114,17 +115,19 @@ def test_an_empty_reply_is_an_abstention_and_below_quorum_exits_with_3_without_c
     assert set(absent) == {"refusal" if name == "refusal" else "empty"}
 
 
-TEN_MB = b'{"choices": [{"message": {"content": "' + b"x" * 10_000_000 + b'"}}]}'
-BOMB = gzip.compress(b'{"a": "' + b"x" * 300_000_000)
+def ten_mb() -> dict[str, Any]:
+    return {"body": b'{"choices": [{"message": {"content": "' + b"x" * 10_000_000 + b'"}}]}'}
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [{"body": TEN_MB}, {"body": BOMB, "headers": {"Content-Encoding": "gzip"}}],
-    ids=["10 MB", "gzip bomb of 300 MB"],
-)
-def test_an_endless_answer_is_cut_at_the_limit_in_little_memory(trial: Trial, fault: dict[str, Any]) -> None:
-    trial.host.on("beta", **fault)
+def gzip_bomb() -> dict[str, Any]:
+    return {"body": bomb(), "headers": {"Content-Encoding": "gzip"}}
+
+
+@pytest.mark.parametrize("fault", [ten_mb, gzip_bomb], ids=["10 MB", "gzip bomb of 300 MB"])
+def test_an_endless_answer_is_cut_at_the_limit_in_little_memory(
+    trial: Trial, fault: Callable[[], dict[str, Any]]
+) -> None:
+    trial.host.on("beta", **fault())
     tracemalloc.start()
     done = trial.ask()
     _, peak = tracemalloc.get_traced_memory()

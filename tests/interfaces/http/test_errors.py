@@ -158,7 +158,7 @@ async def test_a_server_error_does_not_count_as_a_disconnect(
         yield
 
     monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
-    lab.latency = 2.0
+    lab.latency = 0.5
     async with server.client() as client:
         answer = await client.post(f"/v1/{path}", json=body)
         response = (200, True) if body.get("stream") else (503, False)

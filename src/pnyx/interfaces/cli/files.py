@@ -55,15 +55,13 @@ def read_flags(
     """Read what the flags name, and `more` before it; print notes to stderr. Raises `UsageError`."""
     if not any((flags.paths, flags.folders, flags.globs, flags.urls, more, flags.diff is not None)):
         return ()
-    read = asyncio.run(read_all(settings, flags, more, output.no_input))
+    read = asyncio.run(read_all(settings, flags, more))
     for note in read.notes:
         output.err.lines(paragraph(output.err, f"note: {note}", "yellow"))
     return read.files
 
 
-async def read_all(
-    settings: Settings, flags: FileFlags, more: Sequence[Source] = (), no_input: bool = False
-) -> Reading:
+async def read_all(settings: Settings, flags: FileFlags, more: Sequence[Source] = ()) -> Reading:
     """Read what the flags name, and `more` before it. Raises `UsageError`."""
     limits, notes, listed = settings.context, list[str](), set[str]()
     sources = [*more, *(_path(one) for one in flags.paths)]

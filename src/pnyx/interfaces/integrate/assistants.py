@@ -1,4 +1,4 @@
-"""The table of assistants: where their files are, and what belongs into them. It reads no file of theirs."""
+"""The table of assistants: where their files are, and what belongs in them. It reads no file of theirs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Surroundings:
         elif head.startswith("$"):
             base = Path(self.env.get(head[1:]) or defaults[head[1:]])
         else:
-            base, rest = Path(head), rest
+            base = Path(head)
         if base.parts[:1] == ("~",):
             base = self.home.joinpath(*base.parts[1:])
         return self.here / base / rest if rest else self.here / base

@@ -40,20 +40,17 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 
 _REFUSED = regex(
     r"un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
-    r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed"
-    r"|available|enabled|accept(?:ed)?|valid|compatible|recogni[sz]ed|implemented|configurable|adjustable"
-    r"|a valid|be )|additional propert"
-    r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)|(?:may|can)(?:not| not) "
-    r"(?:be |use |set |change |specify )|invalid|extra (?:inputs?|fields?)|extra_forbidden|extraneous"
-    r"|deprecated|no longer|cannot (?:be|use|specify)|\bmust (?:be|not|contain)|should be|may only"
+    r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed|available|enabled|accept(?:ed)?|valid|compatible"
+    r"|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
+    r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
+    r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|deprecated|no longer"
+    r"|\bmust (?:be|not|contain)|should be|may only"
     r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
-    r"|input should|above maximum"
     r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
-    r"|only .{0,30}(?:supported|allowed|accepted|permitted)"
-    r"|(?:requires|with) --|no endpoints found that|could not be mapped|does not match|prohibited"
-    r"|expected an? \w|不支持"
-    r"|不被[^。]{0,12}支持|无效|非法|不合法|不能|必须|有误|仅支持",
+    r"|only .{0,30}(?:supported|allowed|accepted|permitted)|(?:requires|with) --|no endpoints found that"
+    r"|could not be mapped|does not match|mismatch|prohibited|expected an? \w|不支持"
+    r"|不被[^。]{0,12}支持|无效|非法|不能|必须|有误|仅支持",
     re.IGNORECASE,
 )
 _NOT_OFFERED = regex(
@@ -70,7 +67,7 @@ _SCHEMA_REFUSED = regex(
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
 _IN_PASSING = regex(
     r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b"
-    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))",
+    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))|must be passed back",
     re.IGNORECASE,
 )
 _OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
@@ -284,7 +281,7 @@ def _quoted(name: str) -> re.Pattern[str]:
     """The name in quotes or brackets, called a parameter, or as the last word after a colon."""
     parts = r"[\s_.-]?".join(_words(name))
     before = (
-        r"['\"`\[(](?:body\.)?|-> |(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
+        r"['\"`\[(](?:body\.|/)?|-> |(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
     )
     after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|参数))"
     return re.compile(
@@ -304,7 +301,8 @@ _SYSTEM = regex(
     r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
     r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
     r"|developer instruction|(?<!optional system message, )conversation roles must alternate"
-    r"|only user and assistant roles|can only be user or assistant"
+    r"|only user(?:,| and) assistant\b|can only be user or assistant"
+    r"|role\b[^.]{0,20}should be 'user' or 'assistant'|system message must be at the"
     r"|first message\b(?:[^.]{0,20}\brole\b[^.]{0,20})? must be (?:from )?user"
     r"|messages\[0\]\W{1,3}role must be user|role:? ['\"`]?system['\"`]? (?:is )?not"
     r"|(?:unsupported|unexpected|invalid) role:? ['\"`\\]*(?:system|developer)"

@@ -40,7 +40,7 @@ def stated_amount(text: str, question: str) -> str | None:
         return None
     language = language_of(question) or ("en" if question.isascii() else "")
     if language in _UNSPACED:
-        return _unspaced(text, question, language)
+        return _unspaced(text, question)
     small = table("amounts")["small"].get(language, ())
     words = text.split(" ")
 
@@ -116,7 +116,7 @@ def _names_other(words: Sequence[str], question: str, language: str) -> bool:
     return bool(named) and named != names
 
 
-def _unspaced(text: str, question: str, language: str) -> str | None:
+def _unspaced(text: str, question: str) -> str | None:
     """The same in a script without spaces: what stands around the number is of the question, or small."""
     text = text.replace("一共", "共")
     found = list(_VALUE.finditer(text))
@@ -163,7 +163,7 @@ def concluded_amount(line: str, language: str) -> str:
     if language in _UNSPACED:
         concludes = any(word in text for word in tables["conclusive_unspaced"])
         denied = any(word in text for word in tables["alters"][language])
-        return (_unspaced(text, "", language) or "") if concludes and not denied else ""
+        return (_unspaced(text, "") or "") if concludes and not denied else ""
     low = f" {text.casefold().replace('’', chr(39))} ".replace(",", " ")
     cues = (*tables["so"].get(language, ()), *tables["verbs"].get(language, ()))
     words = set(low.split())

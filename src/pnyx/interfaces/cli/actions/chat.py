@@ -313,7 +313,8 @@ class Session:
 
     async def help(self, _: str) -> None:
         rows = [(f"/{name} {command.argument}", command.help) for name, command in COMMANDS.items()]
-        self.output.err.lines(columns([*rows, ("//…", "ask a question that starts with /")]))
+        rows.append(("//…", "ask a question that starts with /"))
+        self.output.err.lines(columns(rows, width=self.output.err.width))
 
     async def exit(self, _: str) -> None:
         self.leaving = True

@@ -68,7 +68,7 @@ def _diagram(document: dict[str, Any], stream: Stream) -> Iterator[str]:
     partial = f"{document['partial']} partly right, which are not counted below"
     yield from paragraph(stream, f"feedback on {quantity(document['n'], 'decision')}; {partial}")
     # A protocol has the outcomes of its measures too, which have entries of their own.
-    every = [one for name, found in document["protocols"].items() for one in found["panels"]]
+    every = [one for found in document["protocols"].values() for one in found["panels"]]
     for one in {(p["measure"], *p["panel"], p["rule"]): p for p in every}.values():
         yield ""
         yield from paragraph(stream, f"{one['measure']} · {_panel(one['panel'])}", "bold")

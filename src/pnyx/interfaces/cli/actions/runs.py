@@ -42,7 +42,7 @@ __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
 PAGE = 500
 """Runs that are read at once."""
-SHOWN = 500
+SHOWN = 2_000
 """Events of a run that `pnyx show` prints, the newest; an export has all."""
 NARROW = 80
 """Columns below which a list of runs shows only their id, time, status and question."""
