@@ -164,9 +164,7 @@ class Runner:
         row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
         existing = Spec.from_json(row.check().spec, row.id)
         if existing.question != spec.question or (exactly and not existing.same_request(spec)):
-            raise Taken(
-                f"run {run_id} has this name or Idempotency-Key already, with another request; use a new one"
-            )
+            raise Taken(f"run {run_id} has this name or Idempotency-Key, and another request; use a new one")
         return row
 
     async def enqueue(self, spec: Spec, name: str | None = None) -> str:
