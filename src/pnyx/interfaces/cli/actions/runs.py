@@ -73,7 +73,11 @@ def runs(
     elif rows:
         output.out.lines(_table(rows, output.out))
     else:
-        parts = (status and f"the status {status}", tag and f"the tag {tag}", "a pin" if pinned else "")
+        parts = (
+            status and f"the status {status}",
+            "" if tag is None else f"the tag {tag or repr(tag)}",
+            "a pin" if pinned else "",
+        )
         wanted = " and ".join(filter(None, parts))
         none = f"no runs with {flat(wanted)}" if wanted else "no runs yet"
         output.note(f"{none}; those of evaluations: pnyx runs --evaluations" if hidden else none)
