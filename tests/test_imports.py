@@ -217,7 +217,7 @@ def test_http_takes_from_mcp_only_what_makes_its_server() -> None:
         if isinstance(node, ast.ImportFrom) and node.level and (node.module or "").startswith("mcp.")
         for alias in node.names
     }
-    assert taken == {"create_server"}
+    assert taken == {"UnderWay", "create_server"}
 
 
 def test_only_http_and_the_command_that_starts_it_import_a_web_framework() -> None:

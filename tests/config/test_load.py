@@ -260,6 +260,9 @@ def test_base_url_is_plain_and_not_shown_when_it_is_not(settings: Write, url: st
         (b"[run]\nseed = \n", "pnyx.toml is not valid TOML: Invalid value (at line 2, column 8)"),
         (b'[run]\nprotocol = "\xff"', "pnyx.toml is not UTF-8 (line 2)"),
         (b"x = " + b"[" * 5000, "pnyx.toml is nested too deeply"),
+        # Python's parser took minutes for these, its time growing with the square of their length.
+        (b"[" + b".".join([b"a"] * 500_000) + b"]", "pnyx.toml is nested too deeply"),
+        (b"x = {" + b" . ".join([b'"a"'] * 150_000) + b" = 1}", "pnyx.toml is nested too deeply"),
         (b"# " + b"x" * (1 << 20), "pnyx.toml is larger than 1 MiB"),
         (b"\x00", "pnyx.toml is not valid TOML: Invalid statement (at line 1, column 1)"),
     ],

@@ -173,7 +173,7 @@ def test_a_list_that_cannot_be_written_is_reported(folder: Path, tmp_path: Path)
 
 
 def test_trust_without_a_project_file_is_an_error(folder: Path, env: Mapping[str, str]) -> None:
-    with pytest.raises(ConfigError, match=r"cannot read pnyx\.toml"):
+    with pytest.raises(ConfigError, match=r"there is no pnyx\.toml in "):
         trust(folder, env=env)
 
 

@@ -19,6 +19,7 @@ from pnyx.providers.hosted.replies.reply import Reader
 
 ROWS = tomllib.loads((Path(__file__).parent / "replies.toml").read_text())["reply"]
 PIECE = 61
+COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cache_write_tokens")
 
 
 def ids() -> Iterator[str]:
@@ -45,6 +46,7 @@ def test_a_reply_is_read_or_its_failure_is(row: dict[str, Any]) -> None:
         with pytest.raises(ProviderError) as caught:
             read(row["dialect"], body)
         assert caught.value.kind == row["kind"]
+        assert "wait" not in row or caught.value.retry_after == row["wait"]
         assert not [words for words in row.get("says", ()) if words not in str(caught.value)]
         return
     try:
@@ -62,7 +64,8 @@ def test_a_reply_is_read_or_its_failure_is(row: dict[str, Any]) -> None:
     if row.get("counted", True):
         usage = DIALECTS[row["dialect"]].meter.usage(reader.usage)
         assert usage is not None
-        assert (usage.input_tokens, usage.output_tokens) == (10, 5)
+        expected = row.get("usage", [10, 5])
+        assert [getattr(usage, name) for name in COUNTS[: len(expected)]] == expected
     assert reader.any
     assert reader.is_complete or not is_stream
 

@@ -33,12 +33,20 @@ TERMINAL = re.compile(
 )
 
 
+FIXED = ", ".join(
+    f"{field}:not([dir=auto], [readonly], [role=combobox])"
+    for field in ("textarea", "input:not([type])", "input[type=search]")
+)
+"""Fields for words of a person that do not follow the direction of what is typed."""
+
+
 def problems(tab: Tab) -> list[str]:
     """What is wrong with the state that a tab shows: rules of axe, commands, width, headings."""
     tab.page.evaluate(AXE.read_text("utf-8"))
     found: list[str] = tab.page.evaluate(VIOLATIONS)
     if tab.scrolls_sideways():
         found.append("it scrolls sideways")
+    found += [f"a text from right to left does not fit: {one}" for one in tab.page.locator(FIXED).all()]
     found += [f"a command: {one}" for one in TERMINAL.findall(tab.page.locator("main").inner_text())]
     if (headings := tab.page.locator("h1").count()) != 1:
         found.append(f"{headings} headings of level 1")

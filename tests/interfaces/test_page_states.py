@@ -30,9 +30,12 @@ def test_a_state_of_the_page(name: str, browser: Browser, server: Serve, models:
 
 
 def test_what_the_rules_forbid_is_found(tab: Tab) -> None:
-    tab.page.evaluate("document.querySelector('main').innerHTML = '<img src=x>Run: pnyx resume abc'")
+    tab.page.evaluate(
+        "document.querySelector('main').innerHTML = '<img src=x><textarea></textarea>Run: pnyx resume abc'"
+    )
     found = problems(tab)
     assert any(one.startswith("image-alt") for one in found)
     assert "a command: pnyx resume" in found
+    assert any(one.startswith("a text from right to left") for one in found)
     assert "0 headings of level 1" in found
     tab.errors.clear()

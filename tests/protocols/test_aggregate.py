@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from pnyx.core.decision import Given
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Panel, Reply
 from pnyx.core.text import Draft, Material
 from pnyx.core.voting.stopping import posterior
-from pnyx.errors import IllegalPhase, NoQuorum, UsageError
-from pnyx.protocols.aggregate import PHASES, PROTOCOL
+from pnyx.errors import NoQuorum, UsageError
+from pnyx.protocols.aggregate import PROTOCOL
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.shared.review import Review
 from pnyx.testing import ProtocolDriver, Script, prompt_name
@@ -240,20 +239,6 @@ def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     run = reviewed(words("12 13 13", "12 12 12"))
     run.decide()
     assert run.answers == [None, "So it seems.\nFinal answer: 13", f"{SOUND}\nFinal answer: 12"]
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "answer", {"question": " "}, "a question"),
-        ("answer", "aggregate", {"answers": ["A"]}, "two answers"),
-        ("aggregate", "complete", {"text": " "}, "an answer"),
-        ("answer", "complete", {}, "allowed: aggregate"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)
 
 
 def test_the_number_of_calls_is_told_beforehand() -> None:

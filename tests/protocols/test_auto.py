@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.parsing.verdicts import QUESTION_CLASS
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Brief, Decision, Panel, Run
 from pnyx.core.text import Material
 from pnyx.core.voting.stopping import FULL_POLL_EVERY, STOP_POSTERIOR, posterior
-from pnyx.errors import IllegalPhase, NoQuorum
+from pnyx.errors import NoQuorum
 from pnyx.prompts import load
 from pnyx.protocols import get
-from pnyx.protocols.auto import PHASES, PROTOCOL, auto
+from pnyx.protocols.auto import PROTOCOL, auto
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import lab_seat as seat
@@ -271,20 +270,6 @@ def test_what_the_inner_protocol_cannot_do_fails_the_run() -> None:
 
     with pytest.raises(NoQuorum):
         ProtocolDriver(PROTOCOL, lambda ask: "open", (A, B), decide_run=fails).decide()
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "classify", {"question": " "}, "a question"),
-        ("classify", "answer", {"protocol": ""}, "a protocol"),
-        ("answer", "complete", {"text": ""}, "an answer"),
-        ("classify", "complete", {}, "allowed: answer"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)
 
 
 @pytest.mark.parametrize(

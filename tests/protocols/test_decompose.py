@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Dissent, Panel, Reply, Run
 from pnyx.core.text import Material
-from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.errors import NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.decompose import PHASES, PROTOCOL
+from pnyx.protocols.decompose import PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import lab_seat as seat
 
@@ -278,23 +277,6 @@ def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     assert run.answers[:2] == [None, None]
     assert "On What of cost?" in (run.answers[2] or "")
     assert run.answers[3] == "All told.\nFinal answer: 12"
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "plan", {"question": " "}, "a question"),
-        ("plan", "subtasks", {"plan": ["one"]}, "two subtasks"),
-        ("plan", "answer", {"plan": ["one", "two"]}, "no plan, or one"),
-        ("subtasks", "synthesis", {"answered": []}, "a subtask answered"),
-        ("subtasks", "answer", {"answered": ["one"]}, "no subtask answered"),
-        ("synthesis", "complete", {"text": ""}, "an answer"),
-        ("plan", "complete", {}, "allowed: subtasks, answer"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)
 
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:

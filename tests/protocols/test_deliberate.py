@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from pnyx.core.decision import Given
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Reply
 from pnyx.core.text import Material
 from pnyx.core.voting.stopping import posterior
-from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.errors import NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.deliberate import PHASES, PROTOCOL
+from pnyx.protocols.deliberate import PROTOCOL
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import lab_seat as seat
 
@@ -353,24 +352,6 @@ def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     run.decide()
     assert run.answers[0] is None
     assert all("12" in (best or "") for best in run.answers[1:])
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "answer", {"question": " "}, "a question"),
-        ("answer", "complete", {"stop": ""}, "unanimous"),
-        ("answer", "debate", {"stop": "unanimous"}, "answers that differ"),
-        ("debate", "debate", {"stop": "stuck"}, "no reason to stop"),
-        ("debate", "vote", {"stop": "consensus"}, "no consensus"),
-        ("debate", "complete", {"stop": "stuck"}, "consensus"),
-        ("vote", "complete", {"ballots": []}, "ballots"),
-        ("answer", "vote", {}, "allowed: complete, debate"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)
 
 
 def test_the_number_of_calls_is_a_range_told_beforehand() -> None:

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.models import Seat
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask
 from pnyx.core.voting.stopping import posterior
-from pnyx.errors import IllegalPhase, NoQuorum
+from pnyx.errors import NoQuorum
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.escalate import PHASES, PROTOCOL
+from pnyx.protocols.escalate import PROTOCOL
 from pnyx.reliability.feedback import judge, questions
 from pnyx.testing import ProtocolDriver
 from tests.support.seats import lab_seat as seat
@@ -183,18 +182,3 @@ def test_its_runs_teach_no_weights_because_dear_models_are_asked_only_on_splits(
 def test_the_number_of_calls_is_between_the_pair_and_all(weights: tuple[float | None, ...]) -> None:
     seats = tuple(replace(one, weight=weight) for one, weight in zip(SEATS, weights, strict=True))
     assert call_bounds(PROTOCOL, seats, PROTOCOL.resolve_options({})) == (2, 4)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "pair", {"question": " "}, "a question"),
-        ("pair", "complete", {"stop": ""}, "an answer that is sure"),
-        ("pair", "escalate", {"stop": "agreement"}, "no such answer"),
-        ("escalate", "escalate", {"stop": "settled"}, "a seat left"),
-        ("escalate", "complete", {"stop": ""}, "no seat left"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)

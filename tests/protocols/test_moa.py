@@ -9,13 +9,12 @@ import pytest
 
 from pnyx.core.decision import Given
 from pnyx.core.models import Seat
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.core.voting.stopping import posterior
-from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.errors import NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.moa import PHASES, PROTOCOL
+from pnyx.protocols.moa import PROTOCOL
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import seat
 
@@ -184,25 +183,6 @@ def test_the_best_answer_so_far_is_told_on_the_way() -> None:
 def test_context_reaches_every_layer_fenced() -> None:
     driven, _ = run(context=(Material("Notes", "We chose nine."),))
     assert all(" Notes>\nWe chose nine.\n</" in ask.prompt.text for ask in driven.asks)
-
-
-FACTS = {"question": "Q", "answers": ["x"], "left": 1, "text": "x"}
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "layer", {"question": " "}, "a question"),
-        ("layer", "layer", {"left": 0}, "a layer left"),
-        ("layer", "close", {}, "no layer left"),
-        ("layer", "close", {"left": 0, "answers": []}, "answers"),
-        ("close", "complete", {"text": " "}, "an answer"),
-        (START, "close", {}, "allowed: layer"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, FACTS | facts)
 
 
 def test_layers_out_of_bounds_are_refused() -> None:

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from pnyx.core.models import Seat
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.core.voting.stopping import posterior
-from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.errors import NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.sample import PHASES, PROTOCOL
+from pnyx.protocols.sample import PROTOCOL
 from pnyx.testing import ProtocolDriver, Script
 from tests.support.seats import seat
 
@@ -179,20 +178,6 @@ def test_the_best_answer_so_far_is_told_on_the_way() -> None:
 def test_context_reaches_every_sample_fenced() -> None:
     driven, _ = run(answers("4"), context=(Material("Notes", "We chose nine."),))
     assert all(" Notes>\nWe chose nine.\n</" in ask.prompt.text for ask in driven.asks)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "sample", {"question": " "}, "a question"),
-        ("sample", "sample", {"stop": "clear_lead"}, "no reason to stop"),
-        ("sample", "complete", {"stop": ""}, "a reason to stop"),
-        (START, "complete", {}, "allowed: sample"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)
 
 
 def test_samples_out_of_bounds_are_refused() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pnyx.core.phases import START
 from pnyx.core.text import Material
-from pnyx.errors import IllegalPhase, SeatAbsent
+from pnyx.errors import SeatAbsent
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.single import PHASES, PROTOCOL
+from pnyx.protocols.single import PROTOCOL
 from pnyx.testing import ProtocolDriver
 from tests.support.seats import seat
 
@@ -59,19 +58,6 @@ def test_the_prompt_carries_question_date_and_context() -> None:
     plain.decide()
     assert "Material" not in plain.asks[0].prompt.text
     assert plain.asks[0].prompt.id == "single/answer+single/system+rules+language+question"
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "answer", {"question": " "}, "a question"),
-        ("answer", "complete", {"text": " "}, "an answer"),
-        (START, "complete", {}, "allowed: answer"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, object], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)
 
 
 def test_the_number_of_calls_is_told_beforehand() -> None:

@@ -11,13 +11,12 @@ import pytest
 
 from pnyx.core.decision import Given
 from pnyx.core.models import Seat, strengths
-from pnyx.core.phases import START
 from pnyx.core.steps import Ask, Decision, Reply
 from pnyx.core.text import Material
 from pnyx.core.voting.stopping import posterior
-from pnyx.errors import IllegalPhase, NoQuorum, UsageError
+from pnyx.errors import NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.protocols.voting import PHASES, PROTOCOL
+from pnyx.protocols.voting import PROTOCOL
 from pnyx.testing import ProtocolDriver, Script, prompt_name
 from tests.support.seats import seat
 
@@ -340,22 +339,6 @@ def test_the_unchanging_part_of_the_two_judgements_comes_first() -> None:
     one, two = (ask.prompt.text for ask in driven.asks_for("judge"))
     shared = next(i for i, (x, y) in enumerate(zip(one, two, strict=False)) if x != y)
     assert "How many?" in one[:shared]
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "facts", "needs"),
-    [
-        (START, "vote", {"question": " \n"}, "a question"),
-        ("vote", "judge", {"votes": 1}, "two votes"),
-        ("vote", "complete", {"votes": 2}, "a single vote"),
-        ("judge", "complete", {"text": " "}, "an answer"),
-        (START, "judge", {}, "allowed: vote"),
-        ("complete", "vote", {}, "terminal"),
-    ],
-)
-def test_guards_refuse(source: str, target: str, facts: dict[str, Any], needs: str) -> None:
-    with pytest.raises(IllegalPhase, match=needs):
-        PHASES.check(source, target, facts)
 
 
 def test_an_unknown_aggregation_is_refused() -> None:

@@ -123,6 +123,6 @@ async def events_of(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
             fields[name] = value.removeprefix(" ")
         elif fields:
             document = json.loads(fields["data"])
-            assert document["type"] == fields["event"]
+            assert document.get("type", "error") == fields["event"]
             yield {**document, "id": fields.get("id")}
             fields = {}

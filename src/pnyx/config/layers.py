@@ -58,7 +58,10 @@ def read(path: Path, shown: str) -> Layer:
         raise ConfigError(f"{shown} is larger than {MAX_BYTES >> 20} MiB")
     try:
         # Editors on some systems write a byte order mark, which TOML does not allow.
-        document = tomllib.loads(raw.decode("utf-8-sig"))
+        text = raw.decode("utf-8-sig")
+        if _LONG_KEY.search(text):
+            raise ConfigError(f"{shown} is nested too deeply")
+        document = tomllib.loads(text)
         # Messages show values, and Python can read hexadecimal numbers that are too long for it to write.
         repr(document)
     except UnicodeDecodeError as exc:
@@ -71,6 +74,11 @@ def read(path: Path, shown: str) -> Layer:
     except ValueError as exc:
         raise ConfigError(f"{shown} contains a number with too many digits") from exc
     return flatten(document, shown)
+
+
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{64}}")
+"""A key of so many parts that tomllib, which compares each with all before, would read it for minutes."""
 
 
 def _unquoted(raw: bytes) -> str:

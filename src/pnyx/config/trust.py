@@ -25,6 +25,8 @@ def trust(folder: Path, *, env: Mapping[str, str] = os.environ) -> tuple[str, ..
 
     Raises `ConfigError` if the file, or the list of trusted folders, cannot be read or written.
     """
+    if not (folder / PROJECT_FILE).exists():
+        raise ConfigError(f"there is no {PROJECT_FILE} in {folder}; run pnyx trust in the folder that has it")
     layer = read(folder / PROJECT_FILE, PROJECT_FILE)
     store = _store(env)
     _write(store, _read(store) | {str(folder.resolve()): _digests(layer)})

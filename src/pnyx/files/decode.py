@@ -59,7 +59,8 @@ def _encoding(data: bytes, name: str) -> str:
     if wide := _wide(data[:SAMPLE]):
         return _checked(data, wide, name)
     if is_binary(data):
-        raise FileProblem(f"{name} is not text, and of no kind that can be read")
+        kinds = "PDF, Word, Excel, PNG, JPEG, GIF and WebP can"
+        raise FileProblem(f"{name} is not text, and of no kind that can be read: {kinds}")
     if _fits(data, UTF_8):
         return UTF_8
     if _is_western(data):

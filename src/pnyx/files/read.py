@@ -54,13 +54,19 @@ class _Text(NamedTuple):
 
 
 async def read_text(source: Source, limits: ContextSettings) -> str:
-    """Return the text of a source that has a path or data, without line numbers. Raises `FileProblem`."""
+    """Return the text of a source that has a path or data, without line numbers.
+
+    Raises `FileProblem`, also if it is empty.
+    """
     name = source.name or source.path or "the text"
     data = source.data
     if source.path is not None:
         data = await _bytes(Path(source.path), limits)
     _limit(name, data or b"", limits.file_mb, "file_mb")
-    return (await _decoded(name, data or b"", source.media_type)).text
+    text = (await _decoded(name, data or b"", source.media_type)).text
+    if not text.strip():
+        raise FileProblem(f"{name} is empty")
+    return text
 
 
 async def read_files(

@@ -66,6 +66,7 @@ _JSON = dict.fromkeys(("model_type", "dict_type", "mapping_type"), "an object") 
     "string_unicode": "text without unpaired surrogates",
     "string_pattern_mismatch": "of the form {pattern}",
     "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number with fewer digits",
     "bool_parsing": "true or false",
     "float_parsing": "a number",
     "list_type": "a list",
@@ -102,8 +103,10 @@ def explain(errors: Sequence[Any], fields: Iterable[str] = ()) -> str:
         return f"{where} {error['ctx']['error']}"
     if error["type"] in _LENGTHS:
         return f"{where} must have {_length(error)}"
-    need = (NEEDS | _JSON).get(error["type"], error["msg"]).format_map(error.get("ctx", {}))
-    return f"{where} must be {need}, not {_kind(error['input'])}"
+    need = (NEEDS | _JSON).get(error["type"])
+    if need is None:
+        return f"{where} is not valid: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    return f"{where} must be {need.format_map(error.get('ctx', {}))}, not {_kind(error['input'])}"
 
 
 def explain_json(exc: Exception) -> str:

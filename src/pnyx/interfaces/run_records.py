@@ -25,7 +25,6 @@ from ..store.money.cost_sums import CostSum, cost_sums
 from ..store.money.costs import CallCosts, call_costs, costs_of
 from ..store.records import outcomes, shares
 from ..store.records import runs as store
-from ..store.records.conversations import begin_conversation
 from ..store.records.deletion import delete_run
 from ..store.records.entries import PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
@@ -180,7 +179,7 @@ class RunRecords:
 
     async def begin_conversation(self, run_id: str) -> str:
         """Make a run the first turn of a conversation, and return the id of the conversation."""
-        return await self._database.write(partial(begin_conversation, run_id=run_id))
+        return await self._database.write(partial(store.begin_conversation, run_id=run_id))
 
     async def label(self, prefix: str, change: LabelChange, owner: str | None = None) -> store.RunRow:
         """Change the title, the tags or the pin of a run, and return it. Raises `NotFound`, `UsageError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,9 @@ def test_a_project_file_takes_effect_once_it_is_trusted(host: ScriptedHost, noth
     assert done.code == 2
     assert "pnyx trust" in done.err
     assert not host.log
+    (nothing / "empty").mkdir()
+    with contextlib.chdir(nothing / "empty"):
+        assert "there is no pnyx.toml in " in pnyx("trust").err
     trusted = pnyx("trust")
     assert trusted.code == 0
     assert "providers.lab.base_url" in trusted.err

@@ -83,10 +83,12 @@ def test_stdin_is_checked_and_nothing_to_check_is_an_error(lab: ScriptedHost, fi
     assert done.code == 0, done.err
     assert "+x = 1" in lab.log[0].text
     sent = len(lab.log)
+    Path("empty.md").write_text("\n")
     for arguments, text, message in (
         (rest, "\n", "nothing on stdin"),
         (("--file", "no.diff", *rest), "", "no.diff: No such file"),
         ((*rest[2:], "--rubric", "none.md"), "x", "none.md: No such file"),
+        ((*rest[2:], "--rubric", "empty.md"), "x", "empty.md is empty"),
         ((*rest, "--out", "x"), "x", "--out needs --format"),
     ):
         done = pnyx("verify", *arguments, stdin=text.encode())

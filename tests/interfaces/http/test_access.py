@@ -133,26 +133,6 @@ async def test_a_key_is_stored_as_its_hash_printed_once_and_valid_until_revoked(
     assert (revoked.code, "there is no key 'ada'" in revoked.err) == (2, True)
 
 
-async def test_a_streamed_response_ends_when_its_key_is_revoked(
-    server: ServerHandle, lab: ScriptedHost
-) -> None:
-    lab.on("*", text="So it is, and so it was. " * 40, drip=(20, 0.2))
-    key = await server.key("ada")
-    body = {**json.loads(ASK), "stream": True, "tokens": True, "on_disconnect": "cancel"}
-    async with server.client(key) as client, client.stream("POST", "/v1/runs", json=body) as answer:
-        chunks = aiter(answer.aiter_text())
-        assert "run_started" in await anext(chunks)
-        await server.runner.database.write(lambda c: store.remove(c, "ada"))
-        rest = "".join([chunk async for chunk in chunks])
-    assert answer.status_code == 200
-    assert "run_finished" not in rest
-    run = await server.service.find(answer.headers["x-run-id"], "ada")
-    async with asyncio.timeout(60):
-        while run.status != "cancelled":
-            await asyncio.sleep(0.05)
-            run = await server.service.find(run.id, "ada")
-
-
 @pytest.mark.parametrize("name", ["local", "eval", "", "Ada", "a b", "../x", "x" * 41])
 def test_an_invalid_key_name_is_refused(lab: ScriptedHost, name: str) -> None:
     done = pnyx("serve", "--new-key", name)
@@ -276,6 +256,12 @@ async def test_an_invalid_request_is_refused_with_what_to_do(
     assert message in answer.json()["error"]["message"]
     assert lab.log == []
     assert await server.runner.database.read(_runs) == []
+
+
+async def test_health_is_read_with_head_too(server: ServerHandle) -> None:
+    async with server.client(key=None) as client:
+        answer = await client.head("/health")
+    assert (answer.status_code, answer.content) == (200, b"")
 
 
 async def test_malformed_json_is_reported(server: ServerHandle) -> None:

@@ -209,8 +209,21 @@ async def _followed(server: ServerHandle, key: str, path: str, opened: list[int]
         return [event["type"] async for event in events_of(response)]
 
 
+@pytest.fixture
+def paused(monkeypatch: pytest.MonkeyPatch) -> list[Connection]:
+    """The connections whose clients have read too little so far."""
+    found, pause = list[Connection](), Connection.pause_writing
+
+    def pause_writing(one: Connection) -> None:
+        pause(one)
+        found.append(one)
+
+    monkeypatch.setattr(Connection, "pause_writing", pause_writing)
+    return found
+
+
 async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
-    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+    server: ServerHandle, paused: list[Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "STALL_S", 0.3)
     question = "Why? " * 250_000
@@ -220,7 +233,8 @@ async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
     async with connected(server) as one:
         export = f"/v1/runs/{run['run_id']}/export"
         one.send(head(server, export, Authorization=f"Bearer {SERVER_KEY}") + "\n")
-        await asyncio.sleep(1.0)
+        await until(lambda: bool(paused))
+        await until(paused[0].transport.is_closing)
         received = await one.rest()
     top, _, content = received.partition(b"\r\n\r\n")
     announced = int(top.partition(b"content-length: ")[2].partition(b"\r\n")[0])
@@ -229,18 +243,11 @@ async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
 
 
 async def test_a_server_that_stops_does_not_wait_for_a_follower_that_reads_nothing(
-    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+    server: ServerHandle, paused: list[Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "STALL_AT_END_S", 0.02)
     monkeypatch.setattr(connections, "STALL_S", 3600.0)
     monkeypatch.setattr(streaming, "SEND_S", 3600.0)
-    paused, pause = list[Connection](), Connection.pause_writing
-
-    def pause_writing(one: Connection) -> None:
-        pause(one)
-        paused.append(one)
-
-    monkeypatch.setattr(Connection, "pause_writing", pause_writing)
     async with server.client() as client:
         body = {"question": "Why?", "protocol": "single", "wait": True}
         run = (await client.post("/v1/runs", json=body)).json()["run_id"]

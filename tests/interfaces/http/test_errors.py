@@ -158,7 +158,7 @@ async def test_a_server_error_does_not_count_as_a_disconnect(
         yield
 
     monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
-    lab.latency = 2.0
+    lab.latency = 0.5
     async with server.client() as client:
         answer = await client.post(f"/v1/{path}", json=body)
         response = (200, True) if body.get("stream") else (503, False)
@@ -339,3 +339,23 @@ async def test_where_the_database_is_stays_in_the_log(
         assert answer.status_code == 503
         assert answer.json()["error"]["message"] == "the database fails; the server's log has why"
     assert "10.1.2.3" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("limit=1e3", "limit must be a whole number, not '1e3'"),
+        ("limit=" + "9" * 5000, f"limit must be a whole number with fewer digits, not '{'9' * 40}'"),
+        ("since=2026-02-30", "since is not valid: "),
+        ("since=12", "since "),
+        ("cursor=" + "a" * 1001, "cursor must have at most 1000 characters, not 1001"),
+    ],
+)
+async def test_a_query_that_is_not_valid_is_refused_in_a_sentence(
+    server: ServerHandle, query: str, message: str
+) -> None:
+    async with server.client() as client:
+        answer = await client.get(f"/v1/runs?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"].startswith(message)
+    assert "must be Input" not in answer.json()["error"]["message"]

@@ -97,7 +97,7 @@ async def test_the_pipe_passes_its_budget_on(pipe: Any, server: ServerHandle) ->
     pipe.valves.budget_usd = 0.25
     await pipe.pipe(CHAT)
     (run,) = await server.service.list_runs(None, 10)
-    assert run.row.spec["budget_usd"] == 0.25
+    assert (await server.service.find(run.row.id)).spec["budget_usd"] == 0.25
 
 
 async def test_the_panel_is_a_model_of_pydantic_ai(server: ServerHandle) -> None:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _NAME = (
-    r"(?:[a-z]{1,12}:|longcat_|ant_?|inner_|internal_)?"
+    r"(?:[a-z]{1,12}:|longcat_|reasoning_|ant_?|inner_|internal_)?"
     r"(?:think|thinking|thoughts?|reasoning|scratchpad|monologue|chain_of_thought|cot)"
     r"(?:_(?:process|steps|fast(?:er)?|slow))?(?::[a-z]{1,16})?"
 )
@@ -38,8 +38,10 @@ _PAIRS = {
     "[THINK]": "[/THINK]",  # Magistral
     "[REASONING]": "[/REASONING]",
     "◁think▷": "◁/think▷",  # Kimi
-    "<|channel>thought": "<channel|>",  # Gemma 4
+    **{"<|channel>thought": "<channel|>", "<|channel>": "<channel|>"},  # Gemma 4
     "<unused94>thought": "<unused95>",  # MedGemma
+    "<ctrl94>thought": "<ctrl95>",  # Gemini
+    "[unused16]": "[unused17]",  # openPangu
     "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
     "<|START_THINKING|>": "<|END_THINKING|>",  # Command A
     "<|begin_of_thought|>": "<|end_of_thought|>",  # OpenThinker
@@ -66,29 +68,29 @@ _TAG = regex(
 )
 
 _END_TOKENS = (
-    *("</s>", "<eos>", "<eod>", "<end_of_turn>", "<turn|>", "<end_of_utterance>", "<seed:eos>"),
+    *("</s><s>", "</s>", "[EOS]", "[unused10]", "<eos>", "<eod>", "<end_of_turn>", "<turn|>"),
+    *("<end_of_utterance>", "<seed:eos>"),
     *(
         "[|endofturn|]",
         "<|eot_id|>",
         "<|eom_id|>",
         "<|eot|>",
         "<|eom|>",
-        "<|im_end|>",
-        "<|im_sep|>",
         "<|return|>",
         "<|call|>",
         "[e~[",
     ),
     *("<|EOT|>", "<|im_assistant|>", "<|assistant|>", "<|fim_pad|>", "<_end>", "<extra_id_1>"),
-    *("<|im_start|>", "<start_of_turn>", "<|start_header_id|>assistant<|end_header_id|>"),
+    *("<|im_start|>assistant", "<|im_start|>", "<start_of_turn>"),
+    "<|start_header_id|>assistant<|end_header_id|>",
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
     *("[END FINAL RESPONSE]", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
 )
-"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>` or `<|…eos…|>`
-count too, and those with the wide bars of DeepSeek and Hunyuan."""
+"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>`,
+`<|…eos…|>`, `<|…sep…|>` or `<|/…|>` count too, and those with the wide bars of DeepSeek and Hunyuan."""
 END_TOKENS = regex(
-    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos)[a-z_]{{0,20}}\|>"
-    r"|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])\s*)+"
+    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos|sep)[a-z_]{{0,20}}\|>"
+    r"|<\|/[a-z_]{1,20}\|>|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])\s*)+"
 )
 """A sequence of end-of-turn tokens."""
 
@@ -108,13 +110,17 @@ BARE = (
     regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
     regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
     regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
+    regex(r"(?s)\s*\*Thinking\.\.\.\*\s*\n(?P<reasoning>(?:>[^\n]*\n\s*)+)(?P<answer>[^>\s].*)"),
     regex(r"(?s)\s*Here are my reasoning steps:(?P<reasoning>.+?)\[BEGIN FINAL RESPONSE\](?P<answer>.*)"),
 )
 """Replies whose thoughts stand between words: of gpt-oss whose server has taken out the special tokens, and
-left the names of the channels; of Granite; of Apriel; of what prints them
-for people, as Ollama does."""
-_BARE_STARTS = ("analysis", "Here is my thought process:", "Here are my reasoning steps:", "Thinking...\n")
-BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.")
+left the names of the channels; of Granite; of Apriel; of what prints them for people, as Ollama and
+Poe do."""
+_BARE_STARTS = (
+    *("analysis", "Here is my thought process:", "Here are my reasoning steps:"),
+    *("Thinking...\n", "*Thinking...*"),
+)
+BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.", "\n\n")
 
 _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")

@@ -18,7 +18,7 @@ from ...core.caching.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError, StoreError
 from ..shares import Share
 from .encodings import ENCODINGS, Decoder, EncodingError
-from .errors import error_response, refusal
+from .errors import Exact, error_response, refusal
 from .key_count import MOST_KEYS, KeyCount
 from .key_log import WrongKeys
 from .paced_send import PacedSend
@@ -124,7 +124,7 @@ class Access:
 
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request that is allowed."""
-        body = _Body(receive, send, partial(self._key_valid, scope), self._most, self._settings.body_s)
+        body = _Body(receive, send, partial(self._ended, scope), self._most, self._settings.body_s)
         if (encoding := _encoding(_Headers(scope))) is not None:
             body.decoder = Decoder(encoding, self._most)
             headers = [one for one in scope["headers"] if one[0].lower() not in _OF_ENCODED]
@@ -176,18 +176,20 @@ class Access:
             problem = "this key is not valid here: it is mistyped, expired or revoked, or of another server"
         return _unauthorized(problem)
 
-    async def _key_valid(self, scope: Message) -> bool:
-        """Whether the key of the request still has the same owner, or its link still opens the same run."""
+    async def _ended(self, scope: Message) -> Exact | None:
+        """Return the refusal of a request whose key or link has ended since it was accepted, or None."""
         try:
             if scope["path"] in self._shared:
                 share: Share = scope["state"]["share"]
-                return await self._known_share(_Headers(scope)) == share
-            owner = await self._known_owner(_Headers(scope))
-        except LinkEnded:
-            return False
+                still = await self._known_share(_Headers(scope)) == share
+            else:
+                owner = await self._known_owner(_Headers(scope))
+                still = scope["path"] in self._public or owner == scope["state"].get("owner")
+        except LinkEnded as exc:
+            return error_response(exc, str, "link")
         except PnyxError:  # a database that fails revokes nothing
-            return True
-        return scope["path"] in self._public or owner == scope["state"].get("owner")
+            return None
+        return None if still else _unauthorized("this key was revoked or has expired; use a valid one")
 
     async def _known_share(self, headers: _Headers) -> Share | None:
         """What the token in `Authorization` opens. Raises `LinkEnded`."""
@@ -290,7 +292,7 @@ def _encoding(headers: _Headers) -> str | None:
     return None if named in ("", "identity") else named
 
 
-def _unauthorized(message: str) -> Any:
+def _unauthorized(message: str) -> Exact:
     return refusal(401, message, {"WWW-Authenticate": 'Bearer realm="pnyx"'})
 
 
@@ -309,24 +311,25 @@ def _too_many_keys() -> Any:
 class _Body:
     """Passes a request body on, up to `most` bytes and as long as it arrives in time.
 
-    Otherwise `refused` is the response, and that of the app is dropped. key_valid: checked before each part
-    of a streamed response; if it is false, the response ends. seconds: for a short body to arrive.
+    Otherwise `refused` is the response, and that of the app is dropped. ended: returns the refusal if the key
+    of the request has ended; it is called before the response and before each part of a streamed one. It is
+    sent in place of the response, or as the last of its events. seconds: for a short body to arrive.
     """
 
     def __init__(
         self,
         receive: Receive,
         send: Send,
-        key_valid: Callable[[], Awaitable[bool]],
+        ended: Callable[[], Awaitable[Exact | None]],
         most: int,
         seconds: float,
     ) -> None:
         self.refused: Any = None
         self.decoder: Decoder | None = None
         self._most, self._seconds = most, seconds
-        self._receive, self._send, self._key_valid = receive, send, key_valid
+        self._receive, self._send, self._key_ended = receive, send, ended
         self._bytes, self._since, self._count = 0, 0.0, KeyCount()
-        self._complete = self._started = self._ended = False
+        self._complete = self._started = self._ended = self._has_events = False
 
     async def receive(self) -> Message:
         if self._complete:
@@ -370,7 +373,16 @@ class _Body:
     async def send(self, message: Message) -> None:
         if self.refused is not None or self._ended:
             return
-        self._started = True
-        if message.get("more_body") and not await self._key_valid():
-            self._ended, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
+        first, self._started = not self._started, True
+        refused = await self._key_ended() if first or message.get("more_body") else None
+        if refused is not None:
+            self._ended = True
+            if first:
+                await refused({"type": "http"}, self._receive, self._send)
+                return
+            last = b"event: error\ndata: %b\n\n" % bytes(refused.body) if self._has_events else b""
+            message = {"type": "http.response.body", "body": last, "more_body": False}
+        elif first:
+            kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
+            self._has_events = kind.startswith(b"text/event-stream")
         await self._send(message)

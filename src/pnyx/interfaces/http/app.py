@@ -78,6 +78,8 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     for router in ROUTERS:
         app.include_router(router)
     app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
+    # Load balancers and monitors often ask with HEAD.
+    app.add_api_route(HEALTH, health, methods=["HEAD"], include_in_schema=False)
     app.add_api_route("/openapi.json", openapi_document, tags=["server"])
     page = read_page()
     for path, file in page.items():

@@ -1,4 +1,4 @@
-"""The table of assistants: where their files are, and what belongs into them. It reads no file of theirs."""
+"""The table of assistants: where their files are, and what belongs in them. It reads no file of theirs."""
 
 from __future__ import annotations
 

@@ -109,10 +109,11 @@ SPENT = regex(
     r"|regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due|PerDay"
-    r"|per.day\W{0,3}(?:add|exceeded)|calls / month|limit: 0\b|daily (?:free|request limit|token limit)"
+    r"|valid credit card|per.day\b(?!.*(?:again|retry) (?:in|after) \d)|calls / month|limit: 0\b|daily free"
     r"|billing to be enabled"
     r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|restricted|banned"
     r"|frozen)|need quota|good standing|api total request limit|today's quota"
+    r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|使用上限"
     r"|not (?:available|included) (?:on|in) your (?:\w+ )?plan|out of (?:\w+ ){0,3}quota|quota will be"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
@@ -141,7 +142,8 @@ TOO_LONG = regex(
     r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+|content_length_limit"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger"
     r"|greater|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|(?:prompt|inputs?) tokens? must be (?:less|no more|at most|<)|(?:input|prompt) tokens? limit"
+    r"|token count exceeds|(?:prompt|inputs?) tokens? must be (?:less|no more|at most|<)"
+    r"|(?:input|prompt) tokens? limit"
     r"|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)|session_len"
     r"|payload size exceeds|text fields that are too large|max(?:imum)? tokens of \d+ exceeded"
@@ -176,9 +178,11 @@ TEMPORARY = regex(
     r"|retry your request|had an error while processing|encountered an (?:error|issue)"
     r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
     r"|upstream|bad gateway|internal (?:server )?error"
-    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)"
-    r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready|no (?:healthy"
-    r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后|网络错误|内部错误|饱和",
+    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b"
+    r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready"
+    r"|exhausted all available|no (?:healthy"
+    r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后"
+    r"|无可用|网络错误|内部错误|饱和",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -188,7 +192,8 @@ FILTERED = regex(
     r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
-    r"|prohibited_content|blocked (?:input|output)|(?:input|output|prompt|content) (?:was |is )?blocked"
+    r"|prohibited_content|blocked (?:input|output)"
+    r"|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
     r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
     r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
@@ -212,7 +217,8 @@ BAD_KEY = regex(
     r"|invalid_api_key"
     r"|\bauth(?:entication)? error"
     r"|token (?:seems|is) invalid"
-    r"|authentication failed|authfailure|not authorized to|signature does not match|无效的令牌"
+    r"|authentication (?:failed|parameter)"
+    r"|^\W*invalid token\W*$|authfailure|not authorized to|signature does not match|无效的令牌"
     r"|(?:密钥|令牌|\btoken(?!s)|api[ -]?key)[^。]{0,8}(?:无效|非法|错误|过期|失效|不正确)"
     r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)|授权错误",
@@ -222,7 +228,7 @@ BAD_KEY = regex(
 
 PASSING = regex(
     r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
-    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|繁忙",
+    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|DEGRADED function|繁忙",
     re.IGNORECASE,
 )
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -230,7 +236,7 @@ model stopped, which loads it again, and hosts without room."""
 
 NO_MODEL = regex(
     r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|decommissioned|is not available"
-    r"|reached the end of its life|is blocked|disabled|does not support this api)"
+    r"|reached the end of its life|is blocked|disabled|not servable|does not support this api)"
     r"|(?:has been|is|was) (?:retired|discontinued)|could not route to"
     r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
     r"|unsupported|invalid|no such|unexpected)"
@@ -240,7 +246,8 @@ NO_MODEL = regex(
     r"|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
     r"|requested model is not supported|unexpected model name|模型[^。]{0,40}(?:不存在|未开通)"
-    r"|could not find (?:\w+ )?model|unsupported openapi method|已下线|failed to get model"
+    r"|could not find (?:\w+ )?model"
+    r"|llm provider not provided|unsupported openapi method|已下线|failed to get model"
     r"|model \S+ 不存在|您无权访问",
     re.IGNORECASE,
 )

@@ -92,7 +92,7 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
     kind = final or _kind(found)
     wait = None
     if kind in ("rate_limited", "overloaded"):
-        wait = retry_after(headers or {}, body or found.message)
+        wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
     wrote = kind == "malformed" and found.status == 400
     return HostError(kind, found, wait, found.status in MAY_HAVE_COST or wrote, final == "" and not wrote)
 
@@ -206,9 +206,10 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
         # No model has answered, and the same page comes again.
         return ProviderError("not_found", f"a web page came instead of a reply: check base_url ({title})")
     words = " ".join(text.split())
-    if TEMPORARY.search(words):
-        return failure(Report(0, words))
-    return ProviderError("malformed", f"{problem}: {words}", billed=True)
+    found = failure(Report(0, words))
+    return (
+        found if found.kind != "malformed" else ProviderError("malformed", f"{problem}: {words}", billed=True)
+    )
 
 
 def quote(body: bytes) -> str:

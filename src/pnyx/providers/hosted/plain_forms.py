@@ -7,19 +7,22 @@ the model of the call. What they send without need is left out: headers about th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ...core.caching.regex import regex
 from ...core.steps import Schema
+from ...core.thinking import Effort
 from ..base import Call, Message
 from .texts import marked_parts, sendable
-from .thinking import thinking_settings
+from .thinking import effort_of, thinking_settings
 
 __all__ = ["CHAT", "CONTENTS", "MESSAGES", "MISTRAL_CHAT", "SEEDS", "PlainCall", "PlainForm"]
 
 Body: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 SEEDS = 2**31
 """Google, xAI and DashScope read a seed as a signed number of 32 bits."""
@@ -34,13 +37,37 @@ _SWITCHED_MISTRAL = regex(
 )
 """Mistral's models whose thinking can be switched, as `pydantic_ai.providers.mistral` lists them."""
 _NEW_CLAUDE = regex(r"claude-(?![1-4]\b|instant|(haiku|sonnet|opus)-4($|@|-([0-6]|\d{8})\b))")
-"""Claude models that think without a number of tokens and take no temperature."""
+"""Claude models that may take no number of tokens of thinking and no temperature."""
 _SCHEMA_CLAUDE = regex(r"claude-(haiku-[45]-5|sonnet-(4-[56]|5)|opus-(4-[15678]|5)|(fable|mythos)-5)")
 """Claude models that take a schema as a parameter."""
 CLAUDE_OUTPUT = 64_000
 """Tokens: the output limit that all later Claude models take."""
 MARKED_MESSAGES = 2
 """Each has up to two marks for the cache, of which a request may have four."""
+_OFF_OPENAI = (
+    (regex(r"(o\d(-mini)?|gpt-6-astra|gpt-6\.1-sol)$"), "low"),
+    (regex(r"gpt-5(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$"), "minimal"),
+    (regex(r"(gpt-5\.\d(-mini|-nano|-luna|-sol|-terra)?|gpt-6-luna|gpt-6\.1-terra)$"), "none"),
+    (regex(r"gpt-4"), ""),
+)
+"""Models of OpenAI -> the effort that is sent for no thinking, "" for none. Here and below the first match
+counts, and the libraries know of models that match nothing."""
+_ADAPTIVE = {"type": "adaptive"}
+_OFF_CLAUDE: tuple[tuple[re.Pattern[str], Body], ...] = (
+    (
+        regex(r"claude-(fable-5|mythos-5|opus-5-5)"),
+        {"thinking": _ADAPTIVE, "output_config": {"effort": "low"}},
+    ),
+    (regex(r"claude-sonnet-5-5"), {"thinking": {"type": "between_tools"}}),
+    (regex(r"claude-(opus-5|sonnet-5|haiku-5-5)"), {"thinking": {"type": "disabled"}}),
+    (regex(r"claude-opus-4-[78]"), {}),
+)
+"""Claude models with levels of thinking -> what is sent for no thinking."""
+_OFF_GEMINI = (
+    (regex(r"gemini-(3\.1-pro|3\.[78]-flash|4-(argon|carbon))"), "LOW"),
+    (regex(r"gemini-(3\.[15]-flash|decision-1)"), "MINIMAL"),
+)
+"""Google's models with levels of thinking -> the level for no thinking."""
 _BUDGET_GEMINI = regex(r"gemini-(1|2\.)|gemma")
 """Google's models that take a number of tokens of thinking, and no level."""
 
@@ -63,8 +90,10 @@ class PlainCall:
     instructions: str
 
     @property
-    def sets_thinking(self) -> bool:
-        return self.call.effort is not None or self.call.thinking_tokens is not None
+    def effort(self) -> Effort | None:
+        """How much the model should think, where it has levels; None if the call does not say."""
+        tokens = self.call.thinking_tokens
+        return self.call.effort or (None if tokens is None else effort_of(tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +114,10 @@ class PlainForm:
     takes_schema: Callable[[str], bool | None] = lambda model: True
     own_hosts: tuple[str, ...] = ()
     variables: re.Pattern[str] | None = None
+
+
+def _first(table: Iterable[tuple[re.Pattern[str], T]], model: str) -> T | None:
+    return next((value for pattern, value in table if pattern.match(model)), None)
 
 
 def _settings(call: Call, limit: str, seed: str = "") -> Body:
@@ -112,14 +145,21 @@ def _chat(plain: PlainCall) -> Body | None:
         return None
     if call.temperature is not None and _REASONING_MODEL.search(call.model):
         return None
-    if call.effort is not None and (official or "/" in call.model or _OPENAI_MODEL.search(call.model)):
+    effort: str | None = call.effort
+    if effort is not None and official:
+        if (off := _first(_OFF_OPENAI, call.model)) is None:
+            return None
+        effort = off if effort == "none" else effort
+    elif effort is not None and ("/" in call.model or _OPENAI_MODEL.search(call.model)):
         return None
+    elif effort == "none" and not plain.reasons:
+        effort = None
     body = _chat_turns(plain)
     body |= _settings(call, "max_completion_tokens" if official else "max_tokens", "seed")
     if plain.stream:
         body["stream_options"] = {"include_usage": True}
-    if call.effort is not None and (plain.reasons or call.effort != "none"):
-        body["reasoning_effort"] = call.effort
+    if effort:
+        body["reasoning_effort"] = effort
     if plain.schema is not None:
         format = {"name": plain.schema.name, "schema": plain.schema.document, "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": format}
@@ -160,7 +200,8 @@ def _blocks(message: Message) -> list[Body]:
 
 def _messages(plain: PlainCall) -> Body | None:
     call = plain.call
-    if _NEW_CLAUDE.search(call.model) and (plain.sets_thinking or call.temperature is not None):
+    off = _first(_OFF_CLAUDE, call.model)
+    if off is None and _NEW_CLAUDE.search(call.model) and (plain.effort or call.temperature is not None):
         return None
     if "claude" in call.model and call.max_tokens > CLAUDE_OUTPUT:
         return None
@@ -168,8 +209,11 @@ def _messages(plain: PlainCall) -> Body | None:
         return None
     body = {"model": call.model, "stream": plain.stream, **_settings(call, "max_tokens")}
     body["messages"] = _turns(plain, "content", _blocks, "assistant")
-    thinking = thinking_settings(call, {}, "anthropic", plain.reasons).get("anthropic_thinking")
-    if thinking:
+    if off is not None:
+        body.pop("temperature", None)
+        level = {"thinking": _ADAPTIVE, "output_config": {"effort": plain.effort}}
+        body |= deepcopy(off if plain.effort == "none" else level if plain.effort else {})
+    elif thinking := thinking_settings(call, {}, "anthropic", plain.reasons).get("anthropic_thinking"):
         body["thinking"] = thinking
         body.pop("temperature", None)  # it needs the default
     system = "\n\n".join(plain.system)
@@ -179,7 +223,7 @@ def _messages(plain: PlainCall) -> Body | None:
         body["system"] = system
     if plain.schema is not None:
         schema = _without_types(plain.schema.document)
-        body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        body.setdefault("output_config", {})["format"] = {"type": "json_schema", "schema": schema}
     return body
 
 
@@ -207,7 +251,8 @@ def _contents(plain: PlainCall) -> Body | None:
     call, model = plain.call, plain.call.model
     if "image" in model or not re.fullmatch(r"[\w.-]+", model, re.ASCII):
         return None
-    if plain.sets_thinking and not _BUDGET_GEMINI.search(model):
+    off = _first(_OFF_GEMINI, model)
+    if plain.effort and off is None and not _BUDGET_GEMINI.search(model):
         return None
     body: Body = {"contents": _turns(plain, "parts", lambda turn: [{"text": sendable(turn.text)}], "model")}
     system = [{"text": text} for text in (*plain.system, plain.instructions) if text]
@@ -219,7 +264,11 @@ def _contents(plain: PlainCall) -> Body | None:
     if plain.schema is not None:
         config["responseJsonSchema"] = {**plain.schema.document, "title": plain.schema.name}
     thinking = thinking_settings(call, {}, "google", plain.reasons)
-    if "google_thinking_config" in thinking:
+    if off is not None and plain.effort == "none":
+        config["thinkingConfig"] = {"thinking_level": off}
+    elif off is not None and plain.effort:
+        config["thinkingConfig"] = {"include_thoughts": True, "thinking_level": plain.effort.upper()}
+    elif "google_thinking_config" in thinking:
         config["thinkingConfig"] = thinking["google_thinking_config"]
     elif thinking and "gemini-2.5" in model:
         always = "pro" in model and "flash" not in model

@@ -198,9 +198,12 @@ class HostedProvider:
             if searches is None and self._dialect.searches == "shown":
                 searches = reader.searches
         text, calls = reader.answer(), reader.tool_calls()
-        written = [] if calls or not call.tools else written_calls(text, {tool.name for tool in call.tools})
+        written = written_calls(text, {tool.name for tool in call.tools}) if call.tools else []
         if written:
-            calls = tuple(ToolCallParts(name=one.name, value=one.arguments).call() for one in written)
+            # A server that reads them may leave them in the text too.
+            calls = calls or tuple(
+                ToolCallParts(name=one.name, value=one.arguments).call() for one in written
+            )
             text = text_without(text, written)
         return Completion(
             text=text,

@@ -49,7 +49,7 @@ _REFUSED = regex(
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
     r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
     r"|only .{0,30}(?:supported|allowed|accepted|permitted)|(?:requires|with) --|no endpoints found that"
-    r"|could not be mapped|does not match|prohibited|expected an? \w|不支持"
+    r"|could not be mapped|does not match|mismatch|prohibited|expected an? \w|不支持"
     r"|不被[^。]{0,12}支持|无效|非法|不能|必须|有误|仅支持",
     re.IGNORECASE,
 )
@@ -67,7 +67,7 @@ _SCHEMA_REFUSED = regex(
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
 _IN_PASSING = regex(
     r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b"
-    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))",
+    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))|must be passed back",
     re.IGNORECASE,
 )
 _OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
@@ -281,7 +281,7 @@ def _quoted(name: str) -> re.Pattern[str]:
     """The name in quotes or brackets, called a parameter, or as the last word after a colon."""
     parts = r"[\s_.-]?".join(_words(name))
     before = (
-        r"['\"`\[(](?:body\.)?|-> |(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
+        r"['\"`\[(](?:body\.|/)?|-> |(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
     )
     after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|参数))"
     return re.compile(
@@ -301,7 +301,8 @@ _SYSTEM = regex(
     r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
     r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
     r"|developer instruction|(?<!optional system message, )conversation roles must alternate"
-    r"|only user and assistant roles|can only be user or assistant"
+    r"|only user(?:,| and) assistant\b|can only be user or assistant"
+    r"|role\b[^.]{0,20}should be 'user' or 'assistant'|system message must be at the"
     r"|first message\b(?:[^.]{0,20}\brole\b[^.]{0,20})? must be (?:from )?user"
     r"|messages\[0\]\W{1,3}role must be user|role:? ['\"`]?system['\"`]? (?:is )?not"
     r"|(?:unsupported|unexpected|invalid) role:? ['\"`\\]*(?:system|developer)"

@@ -72,6 +72,7 @@ def report(document: Any) -> Report | None:
         return None
     if document.keys() & _ANSWERS and not document.keys() & _REPORTS:
         return None
+    document = _spelt(document)
     if (found := document.get("error")) and not _is_no_failure(found):
         return _report(document if found is True else found, document)
     if isinstance(wrapped := document.get("Response"), Mapping) and isinstance(wrapped.get("Error"), Mapping):
@@ -94,8 +95,33 @@ def report(document: Any) -> Report | None:
         found = _report(document[name], document)
         return Report(found.status or status_of_code(name), found.message, f"{name} {found.code}".strip())
     marked = document.get("type") == "error" or document.get("object") == "error"
+    marked = marked or not _is_no_failure(document.get("error_code"))
     bare = any(document.get(name) for name in _MESSAGES) and document.get("code") not in (0, 200, "0", "200")
-    return _report(document, document) if marked or bare or _has_failed(document) else None
+    if marked or bare or _has_failed(document):
+        return _report(document, document)
+    return next((report(part) for part in document.values() if _is_report(part)), None)
+
+
+def _is_report(part: Any) -> bool:
+    """Whether a part of a document has a number and words of a failure, as the header of Spark's own API."""
+    if not isinstance(part, Mapping) or not str(part.get("code", "")).isdecimal():
+        return False
+    return not _is_no_failure(part["code"]) and not _is_no_failure(part.get("message"))
+
+
+def _spelt(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`document` with the names in `_SPELLINGS` for other spellings of them."""
+    names = {name: _SPELLINGS.get(re.sub(r"[^a-z]", "", str(name).lower()), name) for name in document}
+    return {names[name]: value for name, value in document.items()}
+
+
+_SPELLINGS = {
+    **dict.fromkeys(("errormessage", "errormsg", "errmsg", "retmsg", "resultmsg", "statusmsg"), "error_msg"),
+    **dict.fromkeys(("errorcode", "errcode", "errno", "retcode", "resultcode"), "error_code"),
+    **dict.fromkeys(("errortype", "errtype"), "error_type"),
+    **{name: name for name in ("message", "msg", "code")},  # AWS and Tencent write them with a capital
+}
+"""Small letters of a name -> the name that the tables have."""
 
 
 def _has_failed(document: Mapping[str, Any]) -> bool:
@@ -122,7 +148,7 @@ def _is_no_failure(found: Any) -> bool:
 _NO_FAILURE = {"", "0", "200", "none", "null", "false", "ok", "success", "succeeded", "no error", "no errors"}
 _ANSWERS = {"choices", "candidates", "content", "delta", "content_block", "promptFeedback"}
 """Keys of documents that belong to an answer."""
-_FAILURES = ("err", "fault", "Error")
+_FAILURES = ("err", "fault", "Error", "error_msg")
 _REPORTS = {"error", "Response", "base_resp", *_FAILURES}
 """Keys of failures, which a document may report beside an answer."""
 
@@ -139,6 +165,7 @@ def read_report(status: int, body: str) -> Report:
         document = document[0]
     if not isinstance(document, Mapping):
         return Report(status, str(document))
+    document = _spelt(document)
     found = report(document) or _report(document.get("error") or document, document)
     if status == 424:  # of Bedrock, with the status of the host behind it
         status = _status(document.get("originalStatusCode")) or status
@@ -173,12 +200,13 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         words = next((one for name in _MESSAGES if isinstance(one := around.get(name), str)), "")
         text = f"{found}: {words}" if words not in str(found) else str(found)
         return Report(next(filter(None, map(_status, names)), 0) or _status_in(names), text, code)
+    found = _spelt(found)
     numbers = [found.get(name) for name in ("code", "status", "status_code", "http_code", "statusCode")]
     numbers += [around.get(name) for name in ("code", "status", "status_code")] if around is not found else []
     status = next(filter(None, map(_status, numbers)), 0)
     names = [found.get(name) for name in _CODES]
     code = " ".join(dict.fromkeys(str(name) for name in names if isinstance(name, str | int) and name))
-    said = [found[name] for name in (*_MESSAGES, "title") if found.get(name)]
+    said = [found[name] for name in (*_MESSAGES, "title", "text") if found.get(name)]
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
     if items := _several(found, message):
@@ -200,7 +228,10 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         code = f"{code} {behind.code}" if behind else code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
-    return Report(status, text, code, _path(found.get("param")), details=details)
+    param = _path(found.get("param"))
+    if " " in param:  # of MiMo, whose message never says more than that a parameter is wrong
+        text, param = f"{text}: {param}", ""
+    return Report(status, text, code, param, details=details)
 
 
 def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
@@ -273,13 +304,12 @@ def _details(value: Any) -> Iterator[str]:
     for one in value if isinstance(value, list) else ():
         if isinstance(one, Mapping):
             yield from (str(one[name]) for name in ("reason", "quotaId") if one.get(name))
+            if one.get("retryDelay"):
+                yield f"retry in {one['retryDelay']}"
             yield from _details(one.get("violations"))
 
 
-_MESSAGES = (
-    *("message", "msg", "detail", "error_msg", "error_message", "errors", "error", "description"),
-    *("Message", "faultstring"),
-)
+_MESSAGES = (*("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring"),)
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.models import Usage
 
-__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI", "Meter"]
+__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI", "Meter", "counts_in", "find"]
 
 MAX_OUTPUT = 1_000_000
 """Tokens that one reply may have: a larger total is ignored."""
@@ -53,26 +53,53 @@ class Meter:
             return None
 
 
-def _openai(report: Mapping[str, Any]) -> tuple[int, ...]:
-    cached = _first(report, CACHED)
-    reasoning = _optional(report, "completion_tokens_details", "reasoning_tokens")
-    sent = _count(report["prompt_tokens"])
-    written = _first(report, WRITTEN)
+def _openai(
+    report: Mapping[str, Any],
+    sent_names: tuple[str, ...] = ("prompt_tokens",),
+    output_names: tuple[str, ...] = ("completion_tokens",),
+) -> tuple[int, ...]:
+    cached, reasoning, written = (_first(report, paths) for paths in (CACHED, REASONING, WRITTEN))
+    sent = _count(_named(report, sent_names))
     hour = _optional(report, "prompt_tokens_details", "cache_creation", "ephemeral_1h_input_tokens")
     hour = hour if 0 <= hour <= written else 0
-    output = _output(report, sent)
-    reasoning = reasoning or output - _count(report["completion_tokens"])
-    return sent, cached, output, reasoning, written - hour, hour
+    if cached + written > sent:  # behind a gateway that passes on Anthropic's count of the other tokens
+        sent += cached + written
+    rest = _optional(report, "total_tokens") - sent
+    counted = _count(_named(report, output_names, *((rest,) if rest > 0 else ())))
+    output = _output(counted, rest)
+    if reasoning > output:  # of Perplexity, which bills it apart
+        output += reasoning
+    return sent, cached, output, reasoning or output - counted, written - hour, hour
+
+
+def _named(report: Mapping[str, Any], names: tuple[str, ...], *default: int) -> Any:
+    """The first of some counts that a report has; `LookupError` without a default if it has none."""
+    found = [report[name] for name in names if report.get(name) is not None] + list(default)
+    return found[0]
 
 
 CACHED = (
     ("prompt_tokens_details", "cached_tokens"),
     ("prompt_cache_hit_tokens",),  # DeepSeek
+    ("input_tokens_details", "cached_tokens"),  # the Responses API
     ("cached_tokens",),  # Moonshot
+    ("precached_prompt_tokens",),  # GigaChat
+    ("cached_input_tokens",),  # Vercel
+    ("input_token_details", "cache_read"),  # LangChain
     ("num_cached_tokens",),  # Mistral
     ("cache_read_input_tokens",),  # LiteLLM, for hosts with Anthropic's API
 )
 """Where hosts with OpenAI's names count the tokens that they read from a cache."""
+REASONING = (
+    ("completion_tokens_details", "reasoning_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),  # the Responses API and DashScope
+    ("output_tokens_details", "thinking_tokens"),  # Anthropic
+    ("reasoning_tokens",),  # Perplexity
+    ("completion_tokens_details", "thinkingTokens"),  # Clova
+    ("output_token_details", "reasoning"),  # LangChain
+    ("reasoning_output_tokens",),  # LM Studio's own API
+)
+"""Where they count those of reasoning."""
 WRITTEN = (
     ("prompt_tokens_details", "cache_write_tokens"),  # OpenRouter
     ("prompt_tokens_details", "cache_creation_input_tokens"),  # DashScope
@@ -87,14 +114,9 @@ def _first(report: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> int:
     return next(filter(None, (_optional(report, *path) for path in paths)), 0)
 
 
-def _output(report: Mapping[str, Any], sent: int) -> int:
+def _output(counted: int, rest: int) -> int:
     """The output tokens. Some hosts, such as xAI's and Google's, count reasoning in the total alone."""
-    output = _count(report["completion_tokens"])
-    try:
-        rest = _optional(report, "total_tokens") - sent
-    except ValueError:
-        return output
-    return rest if sent >= 0 and 0 <= output < rest <= MAX_OUTPUT else output
+    return rest if 0 <= counted < rest <= MAX_OUTPUT else counted
 
 
 def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
@@ -106,7 +128,7 @@ def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
         _count(report["input_tokens"]) + cached + written,
         cached,
         _count(report["output_tokens"]),
-        _optional(report, "output_tokens_details", "thinking_tokens"),
+        _first(report, REASONING),
         written - hour,
         hour,
     )
@@ -114,10 +136,9 @@ def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
 
 def _responses(report: Mapping[str, Any]) -> tuple[int, ...]:
     """Of OpenAI's Responses API: the names of Anthropic, but cached tokens are part of the input."""
-    details = report["input_tokens_details"]
-    cached = _optional(details, "cached_tokens") if details else 0
-    reasoning = _optional(report, "output_tokens_details", "reasoning_tokens")
-    return _count(report["input_tokens"]), cached, _count(report["output_tokens"]), reasoning
+    if not {"input_tokens_details", "input_token_details"} & report.keys():
+        raise LookupError("input_tokens_details")
+    return _openai(report, ("input_tokens",), ("output_tokens",))
 
 
 def _google(report: Mapping[str, Any]) -> tuple[int, ...]:
@@ -138,13 +159,17 @@ def _camel_case(name: str) -> str:
 
 def _snake_case(report: Mapping[str, Any]) -> dict[str, Any]:
     """A report with the names of OpenAI and Anthropic, of a host that writes them in camel case."""
-    names = {name: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in map(str, report)}
-    found = {names[str(name)]: value for name, value in report.items()}
+    found = {_snake(str(name)): value for name, value in report.items()}
     # Of Bedrock: what is written, and how much of it for how long.
     kept = found.get("cache_details")
     kept = [one for one in kept if isinstance(one, Mapping)] if isinstance(kept, list) else []
     hour = next((one.get("inputTokens", 0) for one in kept if one.get("ttl") == "1h"), 0)
-    named = {"cache_creation_input_tokens": found.get("cache_write_input_tokens")}
+    named = {
+        f"cache_{ours}_input_tokens": found.get(
+            f"cache_{its}_input_tokens", found.get(f"cache_{its}_input_token_count")
+        )
+        for ours, its in {"read": "read", "creation": "write"}.items()
+    }
     return {**named, "cache_creation": {"ephemeral_1h_input_tokens": hour}, **found}
 
 
@@ -164,7 +189,58 @@ def _count(number: Any) -> int:
     return int(number)
 
 
-COUNTS = (_openai, _responses, _anthropic, _google, lambda report: _anthropic(report["tokens"]))
+INPUT = (
+    *("prompt_tokens", "input_tokens", "input_token_count", "prompt_token_count", "input_text_token_count"),
+    *("input_text_tokens", "num_tokens_prompt_total", "tokens_evaluated", "prompt_eval_count"),
+    *("input_length", "num_input_tokens", "tokens_input", "total_input_tokens", "input"),
+)
+OUTPUT = (
+    *("completion_tokens", "output_tokens", "output_token_count", "generated_token_count"),
+    *("generation_token_count", "generated_tokens", "total_output_text_token_count", "token_count"),
+    *("num_tokens_generated", "tokens_predicted", "eval_count", "output_length", "tokens_generated"),
+    *("answer_tokens", "total_output_tokens", "output", "tokens"),
+)
+"""Names of both counts in reports of other forms, as `_snake` spells them."""
+
+
+def _other(report: Mapping[str, Any]) -> tuple[int, ...]:
+    return _openai(report, INPUT, OUTPUT)
+
+
+def find(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
+    """The first object in `value` that counts input and output, wherever a host has put it."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if not isinstance(value, Mapping) or depth > MAX_DEPTH:
+        return None
+    names = {_snake(str(name)) for name, one in value.items() if isinstance(one, int | float | str)}
+    if not names.isdisjoint(INPUT) and not names.isdisjoint(OUTPUT):
+        return value
+    return next((found for one in value.values() if (found := find(one, depth + 1))), None)
+
+
+def counts_in(leaves: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `leaves` that count tokens."""
+    return {name: value for name, value in leaves.items() if _snake(name) in _COUNTED}
+
+
+_COUNTED = frozenset((*INPUT, *OUTPUT, "total_tokens"))
+MAX_DEPTH = 4
+"""Of objects in which usage is searched."""
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+COUNTS = (
+    _openai,
+    _responses,
+    _anthropic,
+    _other,
+    _google,
+    lambda report: _anthropic(report.get("billed_units") or report["tokens"]),
+)
 """Tried in turn if a report has not the names of its dialect: gateways pass on the host's behind them."""
 OPENAI = Meter(_openai, ("server_tool_use_details", "web_search_requests"))
 ANTHROPIC = Meter(_anthropic, ("server_tool_use", "web_search_requests"))

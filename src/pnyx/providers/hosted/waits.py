@@ -22,7 +22,7 @@ _DURATION = (
     r"(?![a-z])(?:\s*,)?\s*(?:and\s+)?)+"
 )
 _PART = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
-_WORDS = regex(rf"(?:try again|retry|wait|available)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
+_WORDS = regex(rf"(?:try again|retry|wait|available|reset)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
 _CLOCK = regex(
     r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
 )

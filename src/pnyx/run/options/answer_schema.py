@@ -26,7 +26,7 @@ def check_schema(document: Mapping[str, Any]) -> str | None:
     from jsonschema import FormatChecker, SchemaError
 
     if document.get("type", "object") != "object":
-        return "the schema of an answer must be that of an object"
+        return 'the schema of an answer must be that of an object: {"type": "object", "properties": …}'
     formats = FormatChecker(formats=())
     formats.checks("regex")(lambda text: not isinstance(text, str) or is_pattern(text))
     try:

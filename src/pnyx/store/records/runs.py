@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, or_, select
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ...core.caching.regex import regex
@@ -29,6 +29,7 @@ __all__ = [
     "WORKER",
     "RunRow",
     "append",
+    "begin_conversation",
     "conversation",
     "create",
     "find",
@@ -135,6 +136,13 @@ def conversation(connection: Connection, prefix: str, owner: str | None = None) 
         ids = _first_ids(sorted(names))
         raise NotFound(f"conversation {prefix!r} is not unique: {ids}; type more characters of the id")
     return turns(names.pop())
+
+
+def begin_conversation(connection: Connection, run_id: str) -> str:
+    """Make a run the first turn of a conversation, which has the run's id, and return it."""
+    first = update(runs).where(runs.c.id == run_id, runs.c.conversation.is_(None))
+    connection.execute(first.values(conversation=run_id))
+    return run_id
 
 
 _CREATE = Prepared(insert(runs))

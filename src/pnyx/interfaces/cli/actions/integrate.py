@@ -79,7 +79,7 @@ def integrate_assistant(output: Output, name: str, write: bool, project: bool, a
             output.json({"name": one.name, "file": str(path), "settings": one.document(entry)})
         else:
             output.out.write(shown(one, entry))
-            output.note(f"this belongs into {_short(path, around)}; to write it: {_command(one, project)}")
+            output.note(f"this belongs in {_short(path, around)}; to write it: {_command(one, project)}")
             _explain(output, one, variables)
         return 0
     done = [_written(file) for file in _files(one, around, project, entry)]

@@ -42,7 +42,7 @@ __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
 PAGE = 500
 """Runs that are read at once."""
-SHOWN = 500
+SHOWN = 2_000
 """Events of a run that `pnyx show` prints, the newest; an export has all."""
 NARROW = 80
 """Columns below which a list of runs shows only their id, time, status and question."""
@@ -73,7 +73,11 @@ def runs(
     elif rows:
         output.out.lines(_table(rows, output.out))
     else:
-        parts = (status and f"the status {status}", tag and f"the tag {tag}", "a pin" if pinned else "")
+        parts = (
+            status and f"the status {status}",
+            "" if tag is None else f"the tag {tag or repr(tag)}",
+            "a pin" if pinned else "",
+        )
         wanted = " and ".join(filter(None, parts))
         none = f"no runs with {flat(wanted)}" if wanted else "no runs yet"
         output.note(f"{none}; those of evaluations: pnyx runs --evaluations" if hidden else none)

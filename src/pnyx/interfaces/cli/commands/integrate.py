@@ -18,7 +18,7 @@ __all__ = ["integrate"]
 @click.option("--project", is_flag=True, help="For this folder's project instead of all projects.")
 @json_option
 def integrate(name: str | None, write: bool, project: bool, as_json: bool) -> int:
-    """Let an assistant or editor ask the panel: print what belongs into its settings, or write it there.
+    """Let an assistant or editor ask the panel: print what belongs in its settings, or write it there.
 
     Without NAME, list the assistants, and whether they are set up. What else is in a file stays, with its
     comments. No key is written: an entry refers to environment variables.

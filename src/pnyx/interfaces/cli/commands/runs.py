@@ -80,7 +80,7 @@ def status(**options: Any) -> int:
 def show(**options: Any) -> int:
     """Print the full transcript of the run ID: question, every reply with its seat and model, decision.
 
-    Of a run of more than 500 events, it prints the last 500; an export has all. --json prints its result
+    Of a run of more than 2,000 events, it prints the last 2,000; an export has all. --json prints its result
     object with the list of all its events.
     """
     # Imported here so that help and completion start without the database libraries.

@@ -52,8 +52,8 @@ class Progress:
         took = time.monotonic() - self._began
         parts = [f"{self._part}: {self.done}/{self._total or '?'}", paid(self._cost, self._unpriced)]
         if self._total and self.done < self._total:
-            left = self._total - self.done
-            parts.append(f"about {seconds(took / self.done * left)} left")
+            if (left := took / self.done * (self._total - self.done)) >= 1:
+                parts.append(f"about {seconds(left)} left")
             if self._cost and not self._unpriced:
                 parts.append(f"{money(self._cost / self.done * self._total)} in all")
         return " · ".join([*parts, seconds(took)])

@@ -11,23 +11,15 @@ from ...base import FinishReason
 __all__ = ["failure_status", "reason_of"]
 
 _LENGTH = (
-    *("length", "max_tokens", "max_output_tokens", "max_length", "token_limit", "error_limit"),
-    *(
-        "max_new_tokens",
-        "maximum_tokens",
-        "truncated",
-        "model_length",
-        "model_context_window_exceeded",
-        "context_length_exceeded",
-        "pause_turn",
-    ),
+    *("length", "max_tokens", "max_length", "token_limit", "truncated", "model_length", "pause_turn"),
+    *("error_limit", "model_context_window_exceeded"),
 )
 _FILTER = (
     # OpenAI, Azure, Anthropic, Zhipu, Tencent, Cohere, Bedrock, Databricks
     *("content_filter", "refusal", "moderation", "sensitive", "error_toxic", "content_filtered"),
-    *("blocked", "guardrail", "guardrail_intervened", "guardrails", "input_guardrail_triggered"),
+    *("guardrail", "guardrail_intervened", "guardrails", "input_guardrail_triggered"),
     # Gemini
-    *("safety", "recitation", "blocklist", "prohibited_content", "spii", "language", "model_armor"),
+    *("safety", "recitation", "prohibited_content", "spii", "language", "model_armor"),
     *("image_safety", "image_prohibited_content", "image_recitation"),
 )
 _TOOL = ("tool_calls", "tool_call", "tool_use", "function_call")
@@ -42,16 +34,24 @@ FINISHES: dict[str, FinishReason] = {
 FAILURES: dict[str, int] = {
     **dict.fromkeys(("error", "internal_error", "failed", "unknown_error", "model_error"), 500),
     **dict.fromkeys(("insufficient_system_resource", "network_error", "engine_overloaded"), 503),
-    **dict.fromkeys(("overloaded", "abort", "aborted", "timeout", "cancelled", "unavailable"), 503),
+    **dict.fromkeys(
+        ("overloaded", "abort", "aborted", "interrupted", "timeout", "cancelled", "unavailable"), 503
+    ),
     **dict.fromkeys(("server_error", "upstream_error"), 500),
 }
 """The host's word for an end that is a failure -> the HTTP status that it amounts to."""
 
 _FILTER_WORDS = regex(
-    r"safety|filter|moderat|guardrail|sensitiv|prohibit|risk|censor|violat|refus|toxic|recitation|copyright|polic"
+    r"safety|filter|block|blacklist|moderat|guardrail|sensitiv|prohibit|risk|censor|violat|refus|toxic|recitation|copyright|polic"
 )
 """Parts of words that are in no table, and mean a filter."""
-_FAILURE_WORDS = regex(r"(?:error|failed|failure|exception|unavailable|timed?_?out|overloaded)$")
+_LENGTH_WORDS = regex(
+    r"truncat|limit|incomplete|_full$|max_?(?:\w+_)?(?:tokens?|length|time)|context_\w+_exceeded"
+)
+"""Parts of words that mean a limit."""
+_FAILURE_WORDS = regex(
+    r"(?:error|failed|failure|exception|unavailable|timed?_?out|overloaded|interrupted|cancell?ed|abort(?:ed)?)$"
+)
 """Ends of words that are in no table, and mean a failure."""
 
 
@@ -60,15 +60,17 @@ def reason_of(finish: str) -> FinishReason:
     word = word_of(finish)
     if word in FINISHES:
         return FINISHES[word]
-    return "filter" if word not in FAILURES and _FILTER_WORDS.search(word) else "stop"
+    if word in FAILURES:
+        return "stop"
+    return "filter" if _FILTER_WORDS.search(word) else "length" if _LENGTH_WORDS.search(word) else "stop"
 
 
 def failure_status(finish: str) -> int:
     """The HTTP status that an end amounts to; 0 for one that is no failure."""
     word = word_of(finish)
-    if word in FAILURES or word in FINISHES or _FILTER_WORDS.search(word):
-        return FAILURES.get(word, 0)
-    return 500 if _FAILURE_WORDS.search(word) else 0
+    if word in FAILURES:
+        return FAILURES[word]
+    return 500 if _FAILURE_WORDS.search(word) and reason_of(finish) == "stop" else 0
 
 
 def word_of(finish: str) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ....core.caching.regex import regex
+from ..usage import find
 from . import cohere, converse
 from .anthropic import AnthropicReader
 from .google import GoogleReader
 from .native import NativeReader, is_native
 from .openai import OpenAIReader
-from .reply import Reader, mapping
+from .reply import Reader, mapping, text_of
 from .responses import ResponsesReader
 
 __all__ = ["Reply"]
@@ -33,6 +34,8 @@ class Reply:
 
     def __init__(self, reader: type[Reader]) -> None:
         self.reader = reader()
+        self._has_found = False
+        """Whether usage was found where the reader does not look."""
 
     def has_reasoning(self) -> bool:
         """Whether the host has returned thoughts apart from the text so far."""
@@ -40,6 +43,7 @@ class Reply:
 
     def add(self, document: Any) -> Iterator[str]:
         """Read a document; see `Reader.add`."""
+        whole = document
         if type(document) is not dict or document.keys().isdisjoint(_PLAIN):
             document = unwrapped(document)
         if not self.reader.any and isinstance(document, Mapping):
@@ -48,7 +52,12 @@ class Reply:
                 form = NativeReader
             if form is not None and not isinstance(self.reader, form):
                 self.reader = form()
-        return self.reader.add(document)
+        yield from self.reader.add(document)
+        if isinstance(whole, Mapping) and (self._has_found or document is not whole or not self.reader.usage):
+            plain = _PLACES if document is whole else ()
+            if found := find({name: value for name, value in whole.items() if name not in plain}):
+                self._has_found = True
+                self.reader.report_usage(found)
 
 
 def unwrapped(document: Any) -> Any:
@@ -57,23 +66,36 @@ def unwrapped(document: Any) -> Any:
     Any other document is returned as it is.
     """
     inner = _parsed(document)
-    if not isinstance(inner, Mapping) or _form(inner) is not None:
+    if not isinstance(inner, Mapping) or _is_reply(inner):
         return inner
     if inner.get("success") is False or any(inner.get(name) for name in ("error", "errors")):
         return inner
-    for name in WRAPPERS:
-        held = _parsed(inner.get(name))
-        if isinstance(held, Mapping):
-            held = _snake(held) if CAPITALISED & held.keys() else held
-            if _form(held) is not None:
-                return held
+    level: list[Any] = [inner]
+    for _ in range(MAX_WRAPPERS):
+        level = [_parsed(one) for held in level for one in held.values()]
+        level = [one[0] if isinstance(one, list) and one else one for one in level]
+        level = [one for one in level if isinstance(one, Mapping)]
+        spelt = (_snake(one) if CAPITALISED & one.keys() else one for one in level)
+        if found := next(filter(_is_reply, spelt), None):
+            return found
     return _snake(inner) if CAPITALISED & inner.keys() else inner
 
 
-_PLAIN = frozenset(("choices", "candidates", "type", "object"))
+def _is_reply(document: Mapping[str, Any]) -> bool:
+    """Whether a document has a form that is read."""
+    if _form(document) is not None:
+        return document.get("choices", True) not in ([], None)
+    message = mapping(document.get("message")) or document
+    has_text = isinstance(document.get("response"), str) or {"content", "tool_calls"} & message.keys()
+    return bool(has_text) or is_native(document)
+
+
+_PLAIN = frozenset(("choices", "candidates", "delta"))
 """Keys of almost all documents, which hold no other one."""
-WRAPPERS = ("body", "data", "payload", "response", "Response")
-"""Fields in which gateways and functions of clouds return a reply, or its text."""
+_PLACES = frozenset((*_PLAIN, "type", "object", "id", "created", "model", "index", "message", "usage"))
+"""Keys whose values have no usage, or where the readers look for it."""
+MAX_WRAPPERS = 3
+"""Of one in another: fields in which gateways and functions of clouds return a reply, or its text."""
 CAPITALISED = {"Choices"}
 """A key that shows the spelling of Tencent's own API."""
 
@@ -103,7 +125,7 @@ _HUMP = regex(r"(?<=[a-z])(?=[A-Z])")
 
 def _form(document: Mapping[str, Any]) -> type[Reader] | None:
     """The reader for a document of a known form; None if it shows none."""
-    kind = document.get("type")
+    kind = text_of(document.get("type") or document.get("event_type"))
     if "choices" in document:
         return OpenAIReader
     if "candidates" in document or "promptFeedback" in document:
@@ -112,10 +134,12 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         kind == "message" and isinstance(document.get("content"), list | Mapping)
     ):
         return AnthropicReader
-    if document.get("object") == "response" or (isinstance(kind, str) and kind.startswith("response.")):
+    if document.get("object") == "response" or kind.startswith("response."):
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader
     if _CONVERSE & document.keys() or "message" in mapping(document.get("output")):
         return converse.ConverseReader
+    if isinstance(document.get("delta"), Mapping):  # of Google's interactions
+        return AnthropicReader
     return None

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .reply import Reader, mapping
+from ..usage import counts_in, find
+from .finishes import reason_of
+from .reply import ENDS, THOUGHT_PARTS, Reader, items, mapping, text_of
 
 __all__ = ["NativeReader", "is_native"]
 
@@ -33,6 +35,10 @@ _SIGNS = frozenset(
 """Keys of documents of these forms, whose values are texts or lists."""
 _HOLDERS = frozenset(("token", "predictions"))
 """Those whose values may also be objects, which other forms have under the rest."""
+_COMPANY = frozenset(("meta_info", "input_tokens", *ENDS))
+"""What stands beside a text: of SGLang, LMDeploy and Cohere's first API."""
+_GROWING = frozenset(("meta_info", "result"))
+"""Keys of documents of a stream that have all of the text so far: of SGLang and of Yandex."""
 _TEXTS = (
     *("token", "generated_text", "text_output", "outputText", "generation", "completion", "answer"),
     *("reply", "generated_texts"),
@@ -40,29 +46,11 @@ _TEXTS = (
     *("output", "candidates", "choices", "message", "data", "result", "tokens"),
 )
 """Where a text is, or what holds it, in the order in which they are tried."""
-_ENDS = (
-    "finish_reason",
-    "stop_reason",
-    "finishReason",
-    "completionReason",
-    "done_reason",
-    "reason",
-    "stop_type",
-)
-_INPUT = (
-    *("prompt_tokens", "input_tokens", "input_token_count", "prompt_token_count", "inputTextTokenCount"),
-    *("inputTokenCount", "inputTextTokens", "num_tokens_prompt_total", "tokens_evaluated", "input"),
-)
-_OUTPUT = (
-    *("completion_tokens", "output_tokens", "output_token_count", "generated_token_count"),
-    *("generation_token_count", "generated_tokens", "totalOutputTextTokenCount", "outputTokenCount"),
-    *("completionTokens", "tokenCount", "num_tokens_generated", "tokens_predicted", "output"),
-)
 _MAX_DEPTH = 6
 _MAX_ITEMS = 100_000
 """Of texts in a list: Replicate sends one for each token."""
-_FINISHED = ("succeeded", "COMPLETED")
-"""States of Replicate and RunPod, whose replies say no reason."""
+_FINISHED = ("succeeded", "COMPLETED", "_FINAL", "message_end")
+"""States of Replicate, RunPod and Yandex, and an event of Dify, whose replies say no reason."""
 
 
 def is_native(document: Mapping[str, Any]) -> bool:
@@ -73,6 +61,8 @@ def is_native(document: Mapping[str, Any]) -> bool:
         signs.append("stop")  # of llama.cpp
     if "alternatives" in mapping(document.get("result")):  # of Yandex
         signs.append("result")
+    if isinstance(document.get("text"), str) and _COMPANY & document.keys():
+        signs.append("text")
     return bool(signs) and _text(document) is not None
 
 
@@ -83,14 +73,27 @@ class NativeReader(Reader):
         token = mapping(document.get("token"))
         if token and document.get("generated_text") is not None and self.text:
             text = None  # TGI's last event repeats all text
+        if text and _GROWING & document.keys():
+            text = text.removeprefix("".join(self.text))
+        for name in ("output", "outputs"):
+            for part in items(document.get(name)):
+                if _is_thought(part):
+                    self.think(text_of(part))
         if text and not token.get("special"):
             yield from self.piece(text)
         leaves = dict(_leaves(document))
-        counts = {"prompt_tokens": _INPUT, "completion_tokens": _OUTPUT}
-        found = {ours: _first(leaves, names) for ours, names in counts.items()}
-        self.report_usage({ours: count for ours, count in found.items() if isinstance(count, int | str)})
-        self.end(next((leaves[name] for name in _ENDS if isinstance(leaves.get(name), str)), None))
-        self.done = self.done or document.get("status") in _FINISHED or document.get("stop") is True
+        self.report_usage(find(document) or counts_in(leaves))
+        self.end(
+            next((leaves[name] for name in (*ENDS, "reason") if isinstance(leaves.get(name), str)), None)
+        )
+        state = text_of(document.get("status") or document.get("event") or leaves.get("status"))
+        if reason_of(state) != "stop":
+            self.end(state)
+        self.done = self.done or state.endswith(_FINISHED) or document.get("stop") is True
+
+
+def _is_thought(part: Any) -> bool:
+    return mapping(part).get("type") in THOUGHT_PARTS
 
 
 def _text(value: Any, depth: int = 0) -> str | None:
@@ -98,7 +101,7 @@ def _text(value: Any, depth: int = 0) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        texts = value[:_MAX_ITEMS]
+        texts = [one for one in value[:_MAX_ITEMS] if not _is_thought(one)]
         if texts and all(isinstance(one, str) for one in texts):
             return "".join(texts)
         value = texts[0] if texts else None
@@ -116,7 +119,3 @@ def _leaves(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
             yield from _leaves(first, depth + 1)
         elif not isinstance(one, list):
             yield str(name), one
-
-
-def _first(leaves: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((leaves[name] for name in names if isinstance(leaves.get(name), int | str)), None)

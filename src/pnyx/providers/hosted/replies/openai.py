@@ -7,21 +7,17 @@ from typing import Any
 
 from ..failures import failure, report
 from .finishes import reason_of
-from .reply import Reader, ToolCallParts, first_of, items, mapping, text_of
+from .reply import ENDS, THOUGHT_PARTS, Reader, ToolCallParts, first_of, items, mapping, text_of
 
 __all__ = ["OpenAIReader"]
 
 THOUGHTS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_content", "reasoning_text"),
     *("reasoning_details", "thinking_blocks", "thinking_block"),
-    *("thoughts", "thought", "reasoningContent", "reasoning_summary"),
+    *("thoughts", "thought", "reasoningContent", "thinkingContent", "reasoning_summary"),
 )
 """Fields of thoughts, of which a host may send several with the same text."""
-THOUGHT_PARTS = ("thinking", "reasoning", "reasoning_text", "thought")
 TEXT_PARTS = ("", "text", "output_text", "input_text")
-WRAPPERS = ("result", "data", "completion", "chat_completion")
-"""Fields that hold a whole reply: of Cloudflare, and of gateways with a code and a message."""
-_OLLAMA = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
 
 
 class OpenAIReader(Reader):
@@ -36,17 +32,12 @@ class OpenAIReader(Reader):
         """Which documents had usage."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
-        for wrapper in WRAPPERS:
-            document = mapping(document.get(wrapper)) or document
         self.model = text_of(document.get("model")) or self.model
-        groq = mapping(document.get("x_groq"))
-        _check(groq.get("error"))
-        usage = document.get("usage") or groq.get("usage") or mapping(document.get("output")).get("usage")
+        _check(mapping(document.get("x_groq")).get("error"))
+        usage = next(iter(items(document.get("usage"))), None)
         self._documents += 1
-        counts = any(value for value in mapping(usage).values() if not isinstance(value, Mapping))
-        if counts or not self.usage:  # some hosts end a stream with a report of zeros
-            self.report_usage(usage)
-        if counts:
+        self.report_usage(usage)
+        if any(value for value in mapping(usage).values() if not isinstance(value, Mapping)):
             self._usage_at.append(self._documents)
         for choice in self._choices(document):
             yield from self._choice(choice)
@@ -62,7 +53,7 @@ class OpenAIReader(Reader):
 
     def _choices(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the first choice, which some servers put elsewhere."""
-        choices = document.get("choices") or mapping(document.get("output")).get("choices")
+        choices = document.get("choices")
         if isinstance(choices, Mapping) and choices and all(str(name).isdecimal() for name in choices):
             choices = list(choices.values())  # PHP writes a list with gaps so
         if isinstance(choices, list) and choices and isinstance(choices[0], str):
@@ -70,35 +61,36 @@ class OpenAIReader(Reader):
         yield from first_of(choices)
         if choices:
             return
-        output = mapping(document.get("output"))
-        if output.get("text"):  # DashScope's own API
-            yield output
-        elif isinstance(document.get("message"), Mapping):  # Ollama's own API, and Cohere's
-            self.report_usage({ours: document.get(name) for name, ours in _OLLAMA.items()})
-            delta = {"delta": document["message"]}
-            yield {**delta, "finish_reason": document.get("done_reason") or document.get("finish_reason")}
-        for name in ("response", "result"):  # Cloudflare's own API and Ollama's older one; Baidu's older one
-            if isinstance(document.get(name), str):
-                self.report_usage({ours: document.get(name) for name, ours in _OLLAMA.items()})
-                thoughts = {"thinking": document.get("thinking")}
-                yield {
-                    "text": document[name],
-                    "finish_reason": document.get("done_reason"),
-                    "delta": thoughts,
-                }
+        ends = {name: document[name] for name in ENDS if document.get(name)}
+        if isinstance(message := document.get("message"), Mapping):
+            # The own APIs of Ollama, Cohere and Clova. What says the end may repeat all of the text.
+            yield {("message" if ends else "delta"): message, **ends}
+        elif document.get("content") and text_of(document.get("role")).lower() == "assistant":
+            yield {"delta": document, **ends}
+        elif isinstance(document.get("response"), str | int | float) or document.get("tool_calls"):
+            # Cloudflare's own API and Ollama's older one
+            part = {name: document.get(name) for name in ("thinking", "tool_calls")}
+            yield {"text": document.get("response"), "delta": part, **ends}
+        elif isinstance(document.get("result"), str):  # Baidu's older one
+            yield {"text": document["result"], **ends}
+        elif ends:
+            yield ends
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[str]:
         _check(choice.get("error"))
         self.report_usage(choice.get("usage"))
+        self.report_usage(_message(choice).get("usage"))
         delta = choice.get("delta")
         delta = {"content": delta} if isinstance(delta, str) else mapping(delta)
         delta = {name: value for name, value in delta.items() if value}
-        part = {**self._rest(mapping(choice.get("message"))), **delta}
+        part = {**self._rest(_message(choice)), **delta}
         self.any = self.any or bool(
             part or {"delta", "message", "messages", "text"} & choice.keys() or choice.get("finish_reason")
         )
         _check(part.get("error"))
-        self._thoughts(part)
+        self._thoughts({**choice, **part})
+        if part.get("type") == "tool_use":  # of Snowflake
+            self._tool_use(part)
         if "extra_content" in part and mapping(mapping(part["extra_content"]).get("google")).get("thought"):
             thought, _, content = text_of(part.get("content")).partition("</thought>")
             self.think(thought.removeprefix("<thought>"))
@@ -106,7 +98,7 @@ class OpenAIReader(Reader):
         yield from self._content(part.get("content"))
         if not part.get("content"):
             plain = (choice.get(name) for name in ("text", "message", "messages"))
-            yield from self.piece(next((text for text in plain if isinstance(text, str)), None))
+            yield from self.piece(next((text for text in plain if isinstance(text, str | int | float)), None))
         if isinstance(part.get("refusal"), str) and part["refusal"]:
             self.refusal.append(part["refusal"])
         for call in items(part.get("tool_calls")):
@@ -115,7 +107,7 @@ class OpenAIReader(Reader):
             self._call({"index": "function", "function": function}, whole="function_call" not in delta)
         for one in items(part.get("annotations")):
             self.cite(mapping(mapping(one).get("url_citation")).get("url"))
-        self.end(choice.get("finish_reason"))
+        self.end(next((choice[name] for name in ENDS if choice.get(name)), choice.get("finish_reason")))
         native = text_of(choice.get("native_finish_reason"))  # of OpenRouter: the word of the host behind it
         if native and reason_of(native) == "filter" and reason_of(self.finish) == "stop" and not self.failed:
             self.finish = native
@@ -146,15 +138,24 @@ class OpenAIReader(Reader):
             yield from self.piece(content)
             return
         for one in [content] if isinstance(content, Mapping) else content:
-            kind = text_of(mapping(one).get("type"))
             part = mapping(one)
+            kind = text_of(part.get("type")).lower()
             thought = "" if kind else next((part[name] for name in THOUGHTS if part.get(name)), "")
             if kind in THOUGHT_PARTS or thought:
                 self.think(text_of(thought or one))
             elif kind == "refusal":
-                self.refusal.append(text_of(mapping(one).get("refusal")))
+                self.refusal.append(text_of(part.get("refusal")))
+            elif kind == "tool_use":
+                self._tool_use(part)
             elif isinstance(one, str) or kind in TEXT_PARTS:
                 yield from self.piece(text_of(one))
+
+    def _tool_use(self, part: Mapping[str, Any]) -> None:
+        """Read a call, or a piece of one, with the names of Anthropic."""
+        id = part.get("id") or part.get("tool_use_id")
+        self._call(
+            {"id": id, "name": part.get("name"), "arguments": part.get("input")}, whole=bool(part.get("id"))
+        )
 
     def _call(self, call: Mapping[str, Any], whole: bool) -> None:
         """Read a tool call. whole: it is no piece of one."""
@@ -192,6 +193,17 @@ class OpenAIReader(Reader):
         return text_of(choice.get("native_finish_reason")) and (
             f"the host ended the reply with {self.finish!r} ({text_of(choice['native_finish_reason'])})"
         )
+
+
+_MODEL = ("", "assistant", "model", "chatbot")
+
+
+def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message of a choice: of a list, the last one that the model wrote, not a tool or the user."""
+    found = items(choice.get("message") or choice.get("messages"))
+    return next(
+        (one for one in map(mapping, reversed(found)) if text_of(one.get("role")).lower() in _MODEL), {}
+    )
 
 
 def _check(error: object) -> None:

@@ -19,12 +19,34 @@ from ..documents import DONE
 from ..failures import Report, failure, one_line, report
 from .finishes import failure_status, reason_of
 
-__all__ = ["INVALID_JSON", "Reader", "ToolCallParts", "first_of", "items", "mapping", "text_of"]
+__all__ = [
+    "ENDS",
+    "INVALID_JSON",
+    "THOUGHT_PARTS",
+    "Reader",
+    "ToolCallParts",
+    "first_of",
+    "items",
+    "mapping",
+    "text_of",
+]
 
 SEPARATOR = "\n\n"
 """Between two texts of a reply between which the host searched."""
 PARTS = ("text", "thinking", "summary", "value", "content", "reasoning", "reasoningText", "reasoning_text")
 """Where a part of a message has its text."""
+THOUGHT_PARTS = ("thinking", "reasoning", "reasoning_text", "thought")
+"""Types of parts that are thoughts."""
+ENDS = (
+    "finish_reason",
+    "finishReason",
+    "stop_reason",
+    "stopReason",
+    "completionReason",
+    "done_reason",
+    "stop_type",
+)
+"""Where replies of several forms say why they ended."""
 MAX_WORD = 100
 MAX_ALTERNATIVES = 16
 INVALID_JSON = "INVALID_JSON"
@@ -45,7 +67,8 @@ class ToolCallParts:
 
     def call(self) -> ToolCall:
         """The call; arguments that are not a JSON object of finite numbers are kept as text."""
-        return ToolCall(self.id or f"call-{secrets.token_hex(6)}", self.name, self._arguments())
+        name = self.name.partition("<|")[0]  # gpt-oss writes a token behind it
+        return ToolCall(self.id or f"call-{secrets.token_hex(6)}", name, self._arguments())
 
     def _arguments(self) -> dict[str, Any]:
         written = "".join(self.written)
@@ -104,6 +127,8 @@ class Reader(ABC):
                 raise failure(found)
             if isinstance(one, Mapping):
                 yield from self.read(one)
+                if one.get("amazon-bedrock-guardrailAction") == "INTERVENED":
+                    self.finish = "guardrail_intervened"  # its words stand in place of an answer
                 if self.failed:
                     self._end_words = self.failure_words(one) or self._end_words
 
@@ -133,6 +158,9 @@ class Reader(ABC):
 
     def end(self, reason: object) -> None:
         """Note the host's word for why the reply ended; one that is no text still ends it."""
+        if isinstance(reason, Mapping):  # of SGLang
+            self._end_words = text_of(reason.get("message")) or self._end_words
+            reason = text_of(reason.get("type")) or True
         if isinstance(reason, str):
             self.finish = reason or self.finish
         elif reason is not None:
@@ -172,7 +200,11 @@ class Reader(ABC):
     def report_usage(self, found: object) -> None:
         """Merge a report: in one stream they are cumulative, and later ones leave out what did not change."""
         if isinstance(found, Mapping):
-            self.usage.update({name: value for name, value in found.items() if value is not None})
+            counts = {name: value for name, value in found.items() if value is not None}
+            # Some hosts end a stream with zeros.
+            self.usage.update(
+                {name: value for name, value in counts.items() if value or name not in self.usage}
+            )
 
     def finish_reason(self) -> FinishReason:
         calls = any(tool.name for tool in self.tools.values())

@@ -11,6 +11,13 @@ from .reply import Reader, ToolCallParts, items, mapping, text_of
 __all__ = ["ResponsesReader"]
 
 _ENDS = {"completed": "stop"}
+_WHOLE = {
+    "response.output_text.done": "text",
+    "response.refusal.done": "refusal",
+    "response.reasoning_text.done": "text",
+    "response.function_call_arguments.done": "arguments",
+}
+"""Events that repeat what came in deltas, or say it without any -> where they say it."""
 
 
 class ResponsesReader(Reader):
@@ -19,7 +26,7 @@ class ResponsesReader(Reader):
     def __init__(self) -> None:
         super().__init__()
         self._streamed: set[object] = set()
-        """Places of items whose deltas were read."""
+        """Places of items whose deltas were read, and the types of these."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         kind = text_of(document.get("type"))
@@ -29,7 +36,13 @@ class ResponsesReader(Reader):
         elif document.get("object") == "response":
             yield from self._response(document)
         elif kind.endswith(".delta"):
-            yield from self._delta(kind, document)
+            self._streamed |= {kind, _place(document)}
+            yield from self._delta(kind, document, document.get("delta"))
+        elif whole := document.get(_WHOLE.get(kind, "")):
+            kind = f"{kind.removesuffix('.done')}.delta"
+            if self._streamed.isdisjoint((kind, _place(document))):
+                self._streamed.add(_place(document))
+                yield from self._delta(kind, document, whole)
         elif kind == "response.output_item.added":
             yield from self._start(mapping(document.get("item")), _place(document))
         elif kind == "response.output_item.done" and _place(document) not in self._streamed:
@@ -45,14 +58,14 @@ class ResponsesReader(Reader):
         if not (self.text or self.reasoning or self.refusal or self.tools):
             for place, item in enumerate(items(response.get("output"))):
                 yield from self._item(mapping(item), place)
+        if not (self.text or self.refusal):
+            yield from self.piece(response.get("output_text"))
         status = text_of(response.get("status"))
         if status not in ("", "in_progress", "queued"):
             reason = text_of(mapping(response.get("incomplete_details")).get("reason"))
             self.end(reason or _ENDS.get(status, status))
 
-    def _delta(self, kind: str, document: Mapping[str, Any]) -> Iterator[str]:
-        delta, place = document.get("delta"), _place(document)
-        self._streamed.add(place)
+    def _delta(self, kind: str, document: Mapping[str, Any], delta: object) -> Iterator[str]:
         if kind == "response.output_text.delta":
             yield from self.piece(delta)
         elif kind == "response.refusal.delta":
@@ -60,7 +73,7 @@ class ResponsesReader(Reader):
         elif kind.startswith("response.reasoning"):
             self.think(delta)
         elif kind == "response.function_call_arguments.delta" and isinstance(delta, str):
-            self.tools.setdefault(place, ToolCallParts()).written.append(delta)
+            self.tools.setdefault(_place(document), ToolCallParts()).written.append(delta)
 
     def _start(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
         """Read the start of an item, whose content follows in deltas or with its end."""
