@@ -50,7 +50,7 @@ class Node:
 
     async def stop(self) -> None:
         """End the process: nothing more is written, and the lease expires."""
-        for handle in list(self.runner._handles.values()):
+        for handle in list(self.runner.local.values()):
             handle.kill()
             await handle.wait()
 
