@@ -237,7 +237,7 @@ async def test_leaving_a_stream_early_interrupts_the_run_of_a_shared_runner(empt
             run_id = event.run_id
             break
         await events.aclose()
-        handle = runner._handles.get(run_id)
+        handle = runner.local.get(run_id)
         assert handle is None or (await handle.result()).status == "paused"
         assert (await pnyx.ask("Why?", panel=SEATS, runner=runner, rounds=1)).final_answer == "yes"
 
@@ -264,7 +264,7 @@ async def test_a_cancelled_ask_interrupts_the_run_of_a_shared_runner_which_can_b
         async def cancel_while_blocked(function: Awaitable[pnyx.Result]) -> str:
             task = asyncio.ensure_future(function)
             await host.called.wait()
-            (run_id,) = runner._handles
+            (run_id,) = runner.local
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

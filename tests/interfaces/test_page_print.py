@@ -1,4 +1,4 @@
-"""The page on paper: every round is open, nothing is cut off, and there are no controls."""
+"""The page on paper and in other directions of writing: nothing is cut off, and there are no controls."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import io
 import re
 from unicodedata import normalize
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 from pypdf import PdfReader
 
+from pnyx.interfaces.render.html import STYLE
+from pnyx.interfaces.render.untrusted_markdown import to_html
 from tests.interfaces.page_states import problems
 from tests.support.browsing import Serve, Tab
 from tests.support.scripted import ScriptedHost
@@ -96,3 +98,21 @@ def test_a_wide_formula_fits_on_paper(tab: Tab, models: ScriptedHost) -> None:
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     sizes = "(all) => all.map((one) => one.style.fontSize).join('')"
     assert page.locator(".katex-display").evaluate_all(sizes) == ""
+
+
+def test_an_exported_answer_from_right_to_left_has_its_code_from_left_to_right(browser: Browser) -> None:
+    text = "لا، `pg_dump` يكفي.\n\n> هذا صحيح.\n\n```\npg_dump mydb > out\n```\n\nFinal answer: لا"
+    page = browser.new_page()
+    page.set_content(
+        f'<style>{STYLE.read_text()}</style><div class="text" dir="auto">{to_html(text, 3)}</div>'
+    )
+    box = page.locator(".text").bounding_box()
+    assert box is not None
+    starts = (
+        "(all) => all.map((one) => { const range = document.createRange(); range.selectNodeContents(one);"
+    )
+    starts += " return range.getBoundingClientRect().left; })"
+    quoted, code, last = page.locator("blockquote p, pre code, .text > p:last-child").evaluate_all(starts)
+    assert quoted > box["width"] / 2
+    assert max(code, last) < box["width"] / 4
+    page.close()

@@ -70,9 +70,9 @@ class Runner:
     ) -> None:
         self.settings, self.database, self.providers, self.worker = settings, database, providers, worker
         self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
-        self.local = self._handles = LocalRuns()
+        self.local = LocalRuns()
         self.resources = RunResources(settings, providers, database)
-        self._keeper = LeaseKeeper(database, self._name, self._handles, "running" if worker else "paused")
+        self._keeper = LeaseKeeper(database, self._name, self.local, "running" if worker else "paused")
         self._learned = LearnedHistory(database)
         self._starting = asyncio.Semaphore(STARTS)
         self.stopping = False
@@ -94,21 +94,21 @@ class Runner:
     @property
     def active(self) -> int:
         """The number of runs of this process."""
-        return len(self._handles)
+        return len(self.local)
 
     def drain(self, grace_s: float) -> None:
         """Pause every run, also those that start from now on; calls in flight have `grace_s` seconds."""
         self.stopping = True
-        for handle in self._handles.values():
+        for handle in self.local.values():
             handle.pause(grace_s)
 
     async def drained(self) -> None:
         """Wait until every run has ended, after `drain`."""
-        await asyncio.gather(*(handle.wait() for handle in self._handles.values()))
+        await asyncio.gather(*(handle.wait() for handle in self.local.values()))
 
     async def close(self) -> None:
         """Stop all runs at once, and close the providers and the database."""
-        for handle in self._handles.values():
+        for handle in self.local.values():
             handle.kill()
         await self.drained()
         await self._keeper.close()
@@ -132,7 +132,7 @@ class Runner:
         """
 
         async def reattach(row: store.RunRow) -> RunHandle:
-            return self._handles.get(row.id) or await self.resume(row.id, **spec.resume_arguments(row.spec))
+            return self.local.get(row.id) or await self.resume(row.id, **spec.resume_arguments(row.spec))
 
         return await self._get_or_create(spec, name, reattach, self._start_new, exactly)
 
@@ -235,8 +235,7 @@ class Runner:
         run = run._replace(spec=self.resources.traced(spec))
         handle = self._existing_handle(row, run.spec, past, inherited)
         with self._keeper.ownership(row.id) as epochs:
-            result = handle.interim_result()
-            limits = None if owner is None else self.settings
+            result, limits = handle.interim_result(), None if owner is None else self.settings
             take = partial(take_over, run=run, worker=self._name, result=result, limits=limits)
             await self._keeper.take(epochs, partial(take, by_owner=not self.worker))
             handle.context.write_off()  # requests that an earlier process left in flight
@@ -277,7 +276,7 @@ class Runner:
 
     async def _try_cancel(self, row: store.RunRow) -> bool:
         """Return whether the run has ended, or its process was requested to end it; False: try again."""
-        local = self._handles.get(row.id)
+        local = self.local.get(row.id)
         if row.status in FINAL:
             return True
         if local is not None:
@@ -308,7 +307,7 @@ class Runner:
 
     async def pause(self, run_id: str) -> None:
         """Pause a run, here or in another process; its owner can resume it."""
-        if (local := self._handles.get(run_id)) is not None:
+        if (local := self.local.get(run_id)) is not None:
             return local.pause()
         row = await self.database.read(lambda c: store.find(c, run_id))
         if is_held(row):
@@ -325,7 +324,7 @@ class Runner:
 
     def find(self, run_id: str) -> RunHandle | None:
         """Return the handle of a run of this process, or None."""
-        return self._handles.get(run_id)
+        return self.local.get(run_id)
 
     async def _start_new(
         self, spec: Spec, forked_from: str | None = None, run_id: str | None = None
@@ -378,14 +377,14 @@ class Runner:
         return self._handle(row.id, spec, row.epoch + 1, elapsed_s=prior_elapsed_s(row, past), **context)
 
     def _handle(
-        self, run_id: str, spec: Spec, epoch: int, *, elapsed_s: float = 0.0, **context: Any
+        self, run_id: str, spec: Spec, epoch: int, elapsed_s: float = 0.0, **context: Any
     ) -> RunHandle:
         """Return a handle of a run. context: as for `RunResources.context`."""
         made = self.resources.context(run_id, spec, epoch, self.database, **context)
         return RunHandle(made, elapsed_s=elapsed_s, requeue_on_stop=self.worker)
 
     def _launch(self, handle: RunHandle) -> RunHandle:
-        self._handles.launched(handle)
+        self.local.launched(handle)
         handle.launch(partial(self._ended, handle))
         if self.stopping:
             handle.interrupt()
@@ -393,6 +392,6 @@ class Runner:
         return handle
 
     def _ended(self, handle: RunHandle) -> None:
-        self._handles.ended(handle)
+        self.local.ended(handle)
         if handle.needs_release:
             self._keeper.release_later(handle.run_id, [handle.context.journal.epoch])

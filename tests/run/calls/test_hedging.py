@@ -119,7 +119,7 @@ async def test_a_stop_with_two_requests_in_flight_records_both_as_unknown(
     node = make(host)
     running = asyncio.create_task(run_single(lambda _: node, host))
     await host.both.wait()
-    (handle,) = node.runner._handles.values()
+    (handle,) = node.runner.local.values()
     handle.cancel()
     _, run_id = await running
     log = await node.log(run_id)

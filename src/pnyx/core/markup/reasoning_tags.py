@@ -76,8 +76,6 @@ _END_TOKENS = (
         "<|eom_id|>",
         "<|eot|>",
         "<|eom|>",
-        "<|im_end|>",
-        "<|im_sep|>",
         "<|return|>",
         "<|call|>",
         "[e~[",
@@ -88,11 +86,11 @@ _END_TOKENS = (
     *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
     *("[END FINAL RESPONSE]", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
 )
-"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>` or `<|…eos…|>`
-count too, and those with the wide bars of DeepSeek and Hunyuan."""
+"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>`,
+`<|…eos…|>`, `<|…sep…|>` or `<|/…|>` count too, and those with the wide bars of DeepSeek and Hunyuan."""
 END_TOKENS = regex(
-    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos)[a-z_]{{0,20}}\|>"
-    r"|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])\s*)+"
+    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos|sep)[a-z_]{{0,20}}\|>"
+    r"|<\|/[a-z_]{1,20}\|>|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])\s*)+"
 )
 """A sequence of end-of-turn tokens."""
 

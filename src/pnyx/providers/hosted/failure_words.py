@@ -178,7 +178,7 @@ TEMPORARY = regex(
     r"|retry your request|had an error while processing|encountered an (?:error|issue)"
     r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
     r"|upstream|bad gateway|internal (?:server )?error"
-    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)"
+    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b"
     r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready"
     r"|exhausted all available|no (?:healthy"
     r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后"

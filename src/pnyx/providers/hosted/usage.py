@@ -92,7 +92,8 @@ CACHED = (
 """Where hosts with OpenAI's names count the tokens that they read from a cache."""
 REASONING = (
     ("completion_tokens_details", "reasoning_tokens"),
-    ("output_tokens_details", "reasoning_tokens"),  # the Responses API
+    ("output_tokens_details", "reasoning_tokens"),  # the Responses API and DashScope
+    ("output_tokens_details", "thinking_tokens"),  # Anthropic
     ("reasoning_tokens",),  # Perplexity
     ("completion_tokens_details", "thinkingTokens"),  # Clova
     ("output_token_details", "reasoning"),  # LangChain
@@ -127,7 +128,7 @@ def _anthropic(report: Mapping[str, Any]) -> tuple[int, ...]:
         _count(report["input_tokens"]) + cached + written,
         cached,
         _count(report["output_tokens"]),
-        _optional(report, "output_tokens_details", "thinking_tokens"),
+        _first(report, REASONING),
         written - hour,
         hour,
     )

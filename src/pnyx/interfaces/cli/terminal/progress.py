@@ -44,6 +44,11 @@ class Progress:
         elif self.done == self._total or self.done % step == 0:
             self._output.note(self._line())
 
+    def clear(self) -> None:
+        """Remove the line from a terminal, before other lines are printed there."""
+        if self._part and self._output.live:
+            self._output.err.write("\r\x1b[K")
+
     def close(self) -> None:
         if self._part and self._output.live:
             self._output.err.write("\n")
@@ -52,8 +57,8 @@ class Progress:
         took = time.monotonic() - self._began
         parts = [f"{self._part}: {self.done}/{self._total or '?'}", paid(self._cost, self._unpriced)]
         if self._total and self.done < self._total:
-            left = self._total - self.done
-            parts.append(f"about {seconds(took / self.done * left)} left")
+            if (left := took / self.done * (self._total - self.done)) >= 1:
+                parts.append(f"about {seconds(left)} left")
             if self._cost and not self._unpriced:
                 parts.append(f"{money(self._cost / self.done * self._total)} in all")
         return " · ".join([*parts, seconds(took)])
