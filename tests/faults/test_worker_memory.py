@@ -6,22 +6,10 @@ import asyncio
 import os
 import resource
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-
-import pytest
 
 from tests.faults.site import CALLS, Site, Worker
 from tests.faults.test_server import until
-from tests.faults.trial import Trial
-
-
-@pytest.fixture
-def site(postgres_trial: Trial) -> Iterator[Site]:
-    postgres_trial.settle(call_deadline_s=120)
-    with ExitStack() as stack:
-        yield Site(postgres_trial, stack)
 
 
 def leave(worker: Worker, size: int | None) -> None:
