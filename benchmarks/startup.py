@@ -72,11 +72,11 @@ asyncio.run(main())
 KINDS = {
     "openai": (("gpt-5", "gpt-4.1-mini", "alpha"), "openai", "OpenAIChatModel", "OpenAIProvider"),
     "anthropic": (
-        ("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-1"),
+        ("claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5-5"),
         *("anthropic", "AnthropicModel", "AnthropicProvider"),
     ),
     "google": (
-        ("gemini-2.5-flash", "gemini-2.5-pro", "gemini-2.5-flash-lite"),
+        ("gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash-lite"),
         *("google", "GoogleModel", "GoogleProvider"),
     ),
     "mistral": (

@@ -23,6 +23,7 @@ PnyxError                         1  500
 │   ├── OutOfBudget               4  402
 │   ├── DeadlinePassed            4  504
 │   └── Interrupted             130  499
+│       └── Starved             130  499   the process has too many open files
 ├── Full                          1  503   the server has reached its limit of running runs
 ├── OverLimit                     1  429   a key has reached one of its limits; the message names it
 ├── Cancelled                     1  409   the run was cancelled for good
@@ -61,6 +62,7 @@ __all__ = [
     "Running",
     "ScriptError",
     "SeatAbsent",
+    "Starved",
     "StoreError",
     "Taken",
     "Unreadable",
@@ -207,6 +209,16 @@ class Interrupted(Halted):
     exit_code = 130
     http_status = 499
     stop_reason = "interrupted"
+
+
+class Starved(Interrupted):
+    """The process has too many open files for the run; it can continue elsewhere, or later."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            "the process that carried it out had too many open files (ulimit -n); continue it with: "
+            f"pnyx resume {run_id}"
+        )
 
 
 class WorkersLost(Halted):

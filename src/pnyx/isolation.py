@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-__all__ = ["OwnCancellationError", "describe", "isolate"]
+__all__ = ["OwnCancellationError", "describe", "isolate", "lacks_files"]
 
 T = TypeVar("T")
 
@@ -47,3 +48,8 @@ def describe(exc: BaseException) -> str:
     except Exception:
         message = ""
     return f"{type(exc).__name__}: {message}" if message else type(exc).__name__
+
+
+def lacks_files(exc: BaseException | None) -> bool:
+    """Whether a process or its machine had too many files and connections open."""
+    return isinstance(exc, OSError) and exc.errno in (errno.EMFILE, errno.ENFILE)

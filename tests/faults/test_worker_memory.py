@@ -1,26 +1,15 @@
-"""Workers whose memory is short: they take no further runs, and leave those they have to others in time."""
+"""Workers short of memory or open files: they take no further runs, and leave those they have to others."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-
-import pytest
 
 from tests.faults.site import CALLS, Site, Worker
 from tests.faults.test_server import until
-from tests.faults.trial import Trial
-
-
-@pytest.fixture
-def site(postgres_trial: Trial) -> Iterator[Site]:
-    postgres_trial.settle(call_deadline_s=120)
-    with ExitStack() as stack:
-        yield Site(postgres_trial, stack)
 
 
 def leave(worker: Worker, size: int | None) -> None:
@@ -33,7 +22,7 @@ def leave(worker: Worker, size: int | None) -> None:
 async def test_a_worker_short_of_memory_takes_no_run_until_there_is_more(site: Site) -> None:
     worker = await asyncio.to_thread(site.worker)
     leave(worker, 30_000_000)
-    await asyncio.to_thread(worker.wait_for, "short of memory")
+    await asyncio.to_thread(worker.wait_for, "takes no further runs until there is more")
     run = await site.begin()
     await asyncio.sleep(2.0)  # four times what it needs
     assert await site.status(run) == "waiting"
@@ -41,7 +30,7 @@ async def test_a_worker_short_of_memory_takes_no_run_until_there_is_more(site: S
     leave(worker, None)
     (result,) = await site.over(run)
     assert result["status"] == "decided"
-    assert "memory again" in worker.stderr
+    assert "takes runs again" in worker.stderr
     await asyncio.to_thread(site.check, "waited for memory, then decided")
 
 
@@ -53,7 +42,7 @@ async def test_a_worker_that_runs_out_of_memory_leaves_its_runs_to_another_in_ti
     runs = await asyncio.gather(*(site.begin(seed=n) for n in range(3)))
     await until(lambda: len(trial.host.log) == 3)
     leave(first, 10_000_000)
-    await asyncio.to_thread(first.wait_for, "almost no memory")
+    await asyncio.to_thread(first.wait_for, "of memory left of")
     answered.set()
     await asyncio.to_thread(first.ended)
     assert first.process.returncode == 1
@@ -86,3 +75,28 @@ async def test_a_run_that_uses_up_the_memory_of_worker_after_worker_is_held_back
     assert len(trial.host.log) == 2
     verdict = await asyncio.to_thread(site.check, "held back after 2 workers without memory, then dropped")
     assert verdict.uncertain == 2
+
+
+async def test_a_worker_that_runs_out_of_open_files_leaves_its_runs_to_another_undamaged(site: Site) -> None:
+    """All of its runs failed, since no seat could connect."""
+    trial = site.trial
+    trial.host.latency = 1.0
+    first = await asyncio.to_thread(site.worker, "--concurrency", "8")
+    runs = [await site.begin(seed=n) for n in range(2)]
+    await until(lambda: len(trial.host.log) >= 2)
+    opened = len(os.listdir(f"/proc/{first.process.pid}/fd"))
+    resource.prlimit(first.process.pid, resource.RLIMIT_NOFILE, (opened + 1, opened + 1))
+    runs += [await site.begin(seed=10 + n) for n in range(4)]
+    await asyncio.to_thread(first.ended)
+    assert first.process.returncode == 1
+    await asyncio.to_thread(site.worker)
+    results = await site.over(*runs)
+    assert {(one["status"], one["degraded"]) for one in results} == {("decided", False)}
+    await asyncio.to_thread(site.check, "6 left to another worker, decided there")
+
+
+async def test_a_worker_raises_its_soft_limit_of_open_files_for_its_runs(site: Site) -> None:
+    worker = await asyncio.to_thread(site.worker, "--concurrency", "500")
+    soft, hard = resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE)
+    assert soft >= min(hard, 256 + 500 * 16)
+    await asyncio.to_thread(site.check, "a limit for its runs")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -9,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from pnyx.run import handle as handle_module
-from pnyx.run.memory import Memory, read_memory
+from pnyx.run.reserves import Reserve, read_reserves
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -61,19 +63,20 @@ V1 = {
     [
         ({}, None),
         ({"proc/meminfo": "MemTotal: ? kB\n"}, None),
-        (MACHINE, Memory(512_000_000, 1_024_000_000)),
-        (MACHINE | V2, Memory(50_000_000, 300_000_000)),
-        (MACHINE | V1, Memory(100_000_000, 200_000_000)),
+        (MACHINE, Reserve(512_000_000, 1_024_000_000)),
+        (MACHINE | V2, Reserve(50_000_000, 300_000_000)),
+        (MACHINE | V1, Reserve(100_000_000, 200_000_000)),
         (V2 | {"sys/fs/cgroup/pods/memory.max": "max\n"}, None),
     ],
 )
 def test_the_tightest_limit_of_machine_and_container_counts(
-    tmp_path: Path, files: Mapping[str, str], expected: Memory | None
+    tmp_path: Path, files: Mapping[str, str], expected: Reserve | None
 ) -> None:
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    assert read_memory(tmp_path) == expected
+    found = [one for one in read_reserves(tmp_path) if one.of_memory]
+    assert found == ([] if expected is None else [expected])
 
 
 @pytest.mark.parametrize(
@@ -90,4 +93,37 @@ def test_the_tightest_limit_of_machine_and_container_counts(
 def test_a_small_container_may_be_used_for_seven_eighths(
     left: int, limit: int, state: tuple[bool, bool]
 ) -> None:
-    assert (Memory(left, limit).is_short, Memory(left, limit).is_used_up) == state
+    assert (Reserve(left, limit).is_short, Reserve(left, limit).is_used_up) == state
+
+
+def test_open_files_are_counted_until_the_limit_of_the_process() -> None:
+    (before,) = (one for one in read_reserves() if not one.of_memory)
+    with open(os.devnull), open(os.devnull):
+        (within,) = (one for one in read_reserves() if not one.of_memory)
+    assert (within.left, within.limit) == (before.left - 2, before.limit)
+    assert Reserve(63, 4096, of_memory=False).is_short
+    assert not Reserve(64, 4096, of_memory=False).is_short
+    assert not Reserve(50, 100, of_memory=False).is_short
+    assert Reserve(24, 100, of_memory=False).is_used_up
+
+
+async def test_a_run_in_a_process_with_too_many_open_files_is_paused_and_goes_on_elsewhere(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was over for good: its seats were dropped, or it failed."""
+    node = make(Host(fixed_reply))
+
+    async def exhausted(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(handle_module, "drive", exhausted)
+        handle = await node.start()
+        result = await handle.result()
+    assert (result.status, result.stop_reason, handle.starved) == ("paused", "interrupted", True)
+    assert (
+        f"too many open files (ulimit -n); continue it with: pnyx resume {result.run_id}"
+        in (result.detail["message"])
+    )
+    done = await (await node.runner.resume(result.run_id)).result()
+    assert done.status not in ("paused", "failed")

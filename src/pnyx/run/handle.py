@@ -23,10 +23,11 @@ from ..errors import (
     NoSources,
     NotInForm,
     SeatAbsent,
+    Starved,
     StoreError,
     WorkersLost,
 )
-from ..isolation import describe
+from ..isolation import describe, lacks_files
 from ..store.money import ledger
 from ..times import now
 from .broadcast import AT_ONCE, TextWanted, Turn
@@ -57,6 +58,8 @@ class RunHandle:
     def __init__(self, context: RunContext, *, elapsed_s: float = 0.0, requeue_on_stop: bool = False) -> None:
         self.context = context
         self.requeue_on_stop = requeue_on_stop
+        self.starved = False
+        """Whether it stopped since this process had too many open files."""
         self._prior_elapsed_s = elapsed_s
         self.started_at = time.monotonic()
         self._task: asyncio.Task[Result] | None = None
@@ -224,6 +227,8 @@ class RunHandle:
             why = "the process that carried it out had no memory left; where there is more, continue it with"
             return await self._pause(Interrupted(f"{why}: pnyx resume {self.run_id}"))
         except Exception as exc:
+            if lacks_files(exc):
+                return await self._pause(Starved(self.run_id))
             return await self._finish(self._undecided_result("failed", "error", describe(exc)))
 
     async def _finish(self, result: Result) -> Result:
@@ -238,6 +243,7 @@ class RunHandle:
 
     async def _pause(self, why: Halted | Diverged) -> Result:
         self._is_ending = True
+        self.starved = isinstance(why, Starved)
         message = str(why)
         if isinstance(why, ledger.Exhausted):
             event = exhausted_event(why, now())

@@ -23,8 +23,8 @@ from ..store.queue_shares import Share
 from ..store.records import leases
 from ..store.records import runs as store
 from .leases.lease import BEAT_S, LEASE_S, belongs_to_worker, host_of, is_waiting
-from .memory import read_memory
 from .options.key_limits import limits_of_keys
+from .reserves import read_reserves
 from .result import Result
 from .runner import Runner
 
@@ -36,10 +36,10 @@ RETRY_S = 1.0
 """Seconds between attempts while the database is unavailable."""
 DECLINED_S = 20.0
 """Seconds between checks of declined jobs by a worker that has declined some itself."""
-MEMORY_S = 0.5
-"""Seconds between checks of the memory."""
+RESERVES_S = 0.5
+"""Seconds between checks of memory and open files."""
 LEAVE_S = 8.0
-"""Seconds that calls in flight have when memory is used up."""
+"""Seconds that calls in flight have when one of them is used up."""
 SWEEP_LIMIT = 1000
 """The most runs that one sweep reads."""
 CLOSE_S = 1.5
@@ -84,7 +84,7 @@ class Worker:
         self._grace_s = 0.0
         self._is_short = False
         self.ran_out = False
-        """Whether it stopped for lack of memory."""
+        """Whether it stopped for lack of memory or open files."""
         self._shares = _shares(runner.settings.serve.keys)
 
     async def work(self) -> None:
@@ -93,7 +93,7 @@ class Worker:
             asyncio.create_task(self._every(BEAT_S, self._beat)),
             asyncio.create_task(self._every(SWEEP_S, self._sweep)),
             asyncio.create_task(self._every(RETRY_S, partial(self.queue.listen, self._wake.set))),
-            asyncio.create_task(self._every(MEMORY_S, self._watch_memory)),
+            asyncio.create_task(self._every(RESERVES_S, self._watch_reserves)),
         ]
         try:
             while not self.runner.stopping:
@@ -146,18 +146,21 @@ class Worker:
             self._report("the database is available again")
             self._database_is_down = False
 
-    async def _watch_memory(self) -> None:
-        """Take no runs while memory is short. Before it is used up, stop: other workers continue the runs."""
-        memory = read_memory()
-        was_short, self._is_short = self._is_short, memory is not None and memory.is_short
-        if memory is not None and memory.is_used_up and self._jobs and not self.runner.stopping:
+    async def _watch_reserves(self) -> None:
+        """Take no runs while memory or open files are short. Before they are used up, stop: other workers
+        continue the runs."""
+        reserves = read_reserves()
+        short = next((one for one in reserves if one.is_short), None)
+        was_short, self._is_short = self._is_short, short is not None
+        used_up = next((one for one in reserves if one.is_used_up), None)
+        if used_up is not None and self._jobs and not self.runner.stopping:
             self.ran_out = True
-            self._report_problem(f"almost no memory, {memory}: its runs go to another worker, and it ends")
+            self._report_problem(f"only {used_up}: its runs go to another worker, and it ends")
             self.stop(LEAVE_S)
-        elif self._is_short and not was_short:
-            self._report_problem(f"short of memory, {memory}: takes no further runs until there is more")
-        elif was_short and not self._is_short:
-            self._report(f"memory again, {memory}")
+        elif short is not None and not was_short:
+            self._report_problem(f"only {short}: takes no further runs until there is more")
+        elif short is None and was_short:
+            self._report("takes runs again: memory and open files suffice")
             self._wake.set()
 
     async def _fetch(self) -> bool:
@@ -280,7 +283,7 @@ class Worker:
         except Diverged as exc:
             self._report_problem(str(exc))
             return End.DONE
-        return await self._end_of(result, handle.requeue_on_stop)
+        return await self._end_of(result, handle.requeue_on_stop, handle.starved)
 
     async def _decline(self, row: store.RunRow, why: str) -> End:
         """Leave a run that cannot continue here to other workers, and tell its owner why."""
@@ -294,9 +297,9 @@ class Worker:
         await self.runner.database.write(lambda connection: leases.decline(connection, row, note))
         return End.DECLINE
 
-    async def _end_of(self, result: Result, requeue: bool) -> End:
+    async def _end_of(self, result: Result, requeue: bool, starved: bool) -> End:
         if result.status not in FINAL and requeue and result.stop_reason == "interrupted":
-            if self.ran_out:
+            if self.ran_out or starved:
                 # It may be the one that needs so much, and come to the next worker, and the next.
                 await self.runner.database.write(partial(leases.count_lost, run_id=result.run_id))
             self._report(f"run {result.run_id} · put back")

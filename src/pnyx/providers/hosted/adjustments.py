@@ -18,6 +18,7 @@ from .levels import other_level, set_adaptive, set_levels, wants_adaptive
 from .output_limits import (
     MARGIN_TOKENS,
     USEFUL_TOKENS,
+    affordable,
     is_about_limit,
     is_above,
     lower_limit,
@@ -30,7 +31,7 @@ from .responses_requests import wants_responses
 __all__ = ["Adjustments", "Change", "Learned"]
 
 MODELS = 1_000
-STATUSES = (0, 400, 404, 413, 416, 422, 429, 500, 501)
+STATUSES = (0, 400, 402, 404, 413, 416, 422, 429, 500, 501)
 """Statuses of a refused parameter. Routers answer 404 if no host of a model accepts all of them; 429 is for a
 request over the tokens of a whole minute."""
 KINDS = ("refused", "not_found", "malformed")
@@ -178,6 +179,11 @@ def _lower_limit(
         return False, None
     now = place[0][place[1]]
     message = plain_numbers(without_model(refused.report.english, model))
+    if (credit := affordable(message)) is not None:
+        if not min(USEFUL_TOKENS, now) <= credit < now:
+            return True, None
+        learned.max_tokens = credit
+        return True, Change(f"has credit for {credit} output tokens: add credit for longer replies")
     if (room := read_room(message, now)) is not None:
         if room.total and room.total == learned.total:
             return True, None  # it counts the prompt alone, whatever the output limit

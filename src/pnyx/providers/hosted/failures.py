@@ -31,6 +31,7 @@ from .failure_words import (
     TOO_LARGE,
     TOO_LONG,
 )
+from .output_limits import affordable
 from .reports import Report, page_title, read_report, report
 from .trouble import NO_TLS
 from .waits import retry_after
@@ -94,7 +95,8 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
     if kind in ("rate_limited", "overloaded"):
         wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
     wrote = kind == "malformed" and found.status == 400
-    return HostError(kind, found, wait, found.status in MAY_HAVE_COST or wrote, final == "" and not wrote)
+    about_request = (final == "" and not wrote) or affordable(found.message) is not None
+    return HostError(kind, found, wait, found.status in MAY_HAVE_COST or wrote, about_request)
 
 
 def _phrase(status: int) -> str:

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from ...core.caching.regex import regex
 from .reports import Report
 
-__all__ = ["USEFUL_TOKENS", "Room", "is_about_limit", "is_above", "lower_limit", "plain_numbers", "read_room"]
+__all__ = [
+    "USEFUL_TOKENS",
+    "Room",
+    "affordable",
+    "is_about_limit",
+    "is_above",
+    "lower_limit",
+    "plain_numbers",
+    "read_room",
+]
 
 LEAST_TOKENS = 16
 """Fewer output tokens are no reply."""
@@ -144,11 +153,18 @@ def lower_limit(message: str, now: int) -> int | None:
     return max(allowed) if allowed else now // 2
 
 
+def affordable(message: str) -> int | None:
+    """The output tokens that an account has credit for, if the host says so: OpenRouter."""
+    match = _CREDIT.search(message)
+    return _number(match[1]) if match else None
+
+
 def is_above(message: str, now: int) -> bool:
     """Whether all numbers that the host names are above the output limit of the request."""
     return min(_bounds(message), default=0) > now
 
 
+_CREDIT = regex(rf"can only afford ({_N})", re.IGNORECASE)
 _NUMBER = regex(r"(?<![A-Za-z0-9_])(?<!(?<!\.)\.)(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12})(?![A-Za-z0-9_]|\.\d)")
 """A number that is no part of a name. Chinese has no spaces around it."""
 

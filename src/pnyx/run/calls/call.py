@@ -21,7 +21,8 @@ from ...core.steps import Ask
 from ...core.sycophancy.detect import is_blank
 from ...core.text import most_tokens
 from ...core.tool_calls import ToolSpec
-from ...errors import OutOfBudget, ProviderError
+from ...errors import OutOfBudget, ProviderError, Starved
+from ...isolation import lacks_files
 from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
 from ...providers.redaction import StreamRedactor
 from ...times import now
@@ -335,6 +336,9 @@ class ModelCall:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
             result = exc
+            if lacks_files(exc.__cause__):
+                # No fault of the host's: no other seat could connect either.
+                context.halt.request(Starved(context.run_id))
         finally:
             stream.add(splitter.end())
             stream.end()

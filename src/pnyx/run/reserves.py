@@ -1,4 +1,4 @@
-"""How much memory this process may still take: of the machine, of its container, and by `ulimit -v`."""
+"""What this process may still take: memory of the machine, of its container, by `ulimit -v`; open files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Memory", "read_memory"]
+from ..isolation import lacks_files
 
-LEAST = 64_000_000
-"""Bytes below which memory is short, or an eighth of the limit if that is less."""
+__all__ = ["Reserve", "read_reserves"]
+
+LEAST_BYTES, LEAST_FILES = 64_000_000, 64
+"""Below it a reserve is short, or below an eighth of the limit of memory, or half of that of files."""
 
 
-class Memory(NamedTuple):
-    """left: bytes until the limit. limit: bytes."""
+class Reserve(NamedTuple):
+    """left: until the limit. Both in bytes of memory, or in open files."""
 
     left: int
     limit: int
+    of_memory: bool = True
 
     @property
     def is_short(self) -> bool:
@@ -33,34 +36,57 @@ class Memory(NamedTuple):
 
     @property
     def _least(self) -> int:
-        return min(LEAST, self.limit // 8)
+        return min(LEAST_BYTES, self.limit // 8) if self.of_memory else min(LEAST_FILES, self.limit // 2)
 
     def __str__(self) -> str:
-        return f"{self.left / 1e6:.0f} MB left of {self.limit / 1e6:.0f}"
+        if self.of_memory:
+            return f"{self.left / 1e6:.0f} MB of memory left of {self.limit / 1e6:.0f}"
+        return f"{self.left} open files left of {self.limit} (ulimit -n)"
 
 
-def read_memory(root: Path = Path("/")) -> Memory | None:
-    """Return the tightest limit; None if the system does not say. root: of the file system."""
-    return min((*_of_machine(root), *_of_groups(root), *_of_process(root)), default=None)
+def read_reserves(root: Path = Path("/")) -> list[Reserve]:
+    """Return the tightest limit of memory, and that of open files, as far as the system says them.
+
+    root: of the file system.
+    """
+    memory = min((*_of_machine(root), *_of_groups(root), *_of_process(root)), default=None)
+    return [*([] if memory is None else [memory]), *_of_files(root)]
 
 
-def _of_machine(root: Path) -> Iterator[Memory]:
+def _of_files(root: Path) -> Iterator[Reserve]:
+    with suppress(ImportError):
+        # Windows has no such module.
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if limit == resource.RLIM_INFINITY:
+            return
+        try:
+            left = limit - len(os.listdir(root / "proc/self/fd"))
+        except OSError as exc:
+            if not lacks_files(exc):
+                return  # no /proc on this system
+            left = 0  # not one is left to count them
+        yield Reserve(left, limit, of_memory=False)
+
+
+def _of_machine(root: Path) -> Iterator[Reserve]:
     found = dict(re.findall(r"(?m)^(\w+): +(\d+) kB", _read(root / "proc/meminfo")))
     if {"MemAvailable", "MemTotal"} <= found.keys():
-        yield Memory(int(found["MemAvailable"]) << 10, int(found["MemTotal"]) << 10)
+        yield Reserve(int(found["MemAvailable"]) << 10, int(found["MemTotal"]) << 10)
 
 
-def _of_process(root: Path) -> Iterator[Memory]:
+def _of_process(root: Path) -> Iterator[Reserve]:
     with suppress(ImportError):
         # Windows has no such module.
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY and (pages := _read(root / "proc/self/statm").split()):
-            yield Memory(limit - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"), limit)
+            yield Reserve(limit - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"), limit)
 
 
-def _of_groups(root: Path) -> Iterator[Memory]:
+def _of_groups(root: Path) -> Iterator[Reserve]:
     """The limits of the process's control groups, of version 2 or 1, and of those around them."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -79,13 +105,13 @@ def _of_groups(root: Path) -> Iterator[Memory]:
                 break
 
 
-def _of_group(folder: Path, most: str, used: str, cached: str) -> Iterator[Memory]:
+def _of_group(folder: Path, most: str, used: str, cached: str) -> Iterator[Reserve]:
     limit, usage = _read(folder / most).strip(), _read(folder / used).strip()
     if limit.isdecimal() and usage.isdecimal():
         # Files that were read once are given up before the limit is.
         reclaimable = re.search(rf"(?m)^{cached} (\d+)$", _read(folder / "memory.stat"))
         left = int(limit) - int(usage) + (int(reclaimable[1]) if reclaimable else 0)
-        yield Memory(left, int(limit))
+        yield Reserve(left, int(limit))
 
 
 def _read(file: Path) -> str:
