@@ -91,7 +91,9 @@ class OpenAIReader(Reader):
         self._thoughts({**choice, **part})
         if part.get("type") == "tool_use":  # of Snowflake
             self._tool_use(part)
-        if "extra_content" in part and mapping(mapping(part["extra_content"]).get("google")).get("thought"):
+        google = mapping(mapping(part.get("extra_content")).get("google"))
+        # Gemini marks answers behind a signed thought too; those have no tag, and are no delta.
+        if google.get("thought") and (delta or "<thought>" in text_of(part.get("content"))):
             thought, _, content = text_of(part.get("content")).partition("</thought>")
             self.think(thought.removeprefix("<thought>"))
             part = {**part, "content": content}
