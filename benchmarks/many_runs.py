@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,8 @@ TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+NUMBERS = count(2)
+"""Of requests over MCP, of which no two of a session have the same."""
 PROGRAM = """
 import atexit, os, re
 
@@ -180,9 +183,9 @@ async def find_names(url: str) -> dict[str, str]:
     listed = "SELECT created_at, id FROM runs ORDER BY created_at DESC, id LIMIT 1 OFFSET :at"
     ((run,),) = await read(partial(find, query=oldest))
     (unfinished, _), (finished, _) = await read(partial(find, query=long))
-    ((count,),) = await read(partial(find, query="SELECT count(*) FROM runs"))
+    ((runs,),) = await read(partial(find, query="SELECT count(*) FROM runs"))
     names = {"run": run, "prefix": run[:8], "long": unfinished, "finished": finished}
-    for name, at in (("middle", count // 2), ("end", max(count - 60, 0))):
+    for name, at in (("middle", runs // 2), ("end", max(runs - 60, 0))):
         ((created_at, id),) = await read(partial(find, query=listed, at=at))
         names[name] = cursor_after(store.RunRow.new(id, "local", created_at, "", "", {}))
     await database.close()
@@ -203,10 +206,15 @@ async def measure_routes(names: dict[str, str], only: str) -> None:
             if only in name:
                 arguments = {k: v.format(**names) if isinstance(v, str) else v for k, v in call[1].items()}
                 params = {"name": call[0], "arguments": arguments}
-                body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-                await measure_requests(name, partial(client.post, "/mcp", json=body, headers=headers))
+                send = partial(call_tool, client, headers, params)
+                await measure_requests(name, send)
         if only in "pages":
             await measure_pages(client)
+
+
+async def call_tool(client: Any, headers: dict[str, str], params: dict[str, Any]) -> Any:
+    body = {"jsonrpc": "2.0", "id": next(NUMBERS), "method": "tools/call", "params": params}
+    return await client.post("/mcp", json=body, headers=headers)
 
 
 async def measure_requests(name: str, send: Callable[[], Awaitable[Any]]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.faults.site import Site
 from tests.faults.trial import KEY, Trial
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
@@ -44,6 +46,14 @@ def postgres_trial(
 ) -> Iterator[Trial]:
     """A trial on PostgreSQL."""
     yield from _tried(request, Trial(host, tmp_path, home, postgres_url), monkeypatch)
+
+
+@pytest.fixture
+def site(postgres_trial: Trial) -> Iterator[Site]:
+    """A server and workers on the database of a trial."""
+    postgres_trial.settle(call_deadline_s=120)
+    with ExitStack() as stack:
+        yield Site(postgres_trial, stack)
 
 
 @pytest.fixture(params=["trial", "postgres_trial"], ids=["sqlite", "postgresql"])

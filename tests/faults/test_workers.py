@@ -10,8 +10,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +30,6 @@ from tests.support.waiting import STALL_S
 MINUTE = "interval '60 seconds'"
 CRASHES = 2 if int(os.environ.get("PNYX_KILLS", "0")) >= 200 else 1
 """How often the database crashes under workers."""
-
-
-@pytest.fixture
-def site(postgres_trial: Trial) -> Iterator[Site]:
-    postgres_trial.settle(call_deadline_s=120)
-    with ExitStack() as stack:
-        yield Site(postgres_trial, stack)
 
 
 def run_of(trial: Trial) -> Run:

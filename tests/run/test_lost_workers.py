@@ -38,23 +38,19 @@ def worker_on(node: Node, **settings: Any) -> Worker:
 
 async def lose(node: Node, run_id: str, seconds: float = 60.0) -> None:
     """Let a worker on another host take the run and end without a word, `seconds` ago."""
-    row = await row_of(node, run_id)
+    row = await node.row(run_id)
     await node.database.write(lambda c: leases.take(c, run_id, GONE, "now", row, by_owner=False))
     await age(node, run_id, seconds)
 
 
 async def age(node: Node, run_id: str, seconds: float) -> None:
-    row = await row_of(node, run_id)
+    row = await node.row(run_id)
     times = {
         name: moment - seconds
         for name in ("heartbeat_at", "first_taken_at")
         if (moment := getattr(row, name)) is not None
     }
     await node.database.write(lambda c: store.patch(c, run_id, times))
-
-
-async def row_of(node: Node, run_id: str) -> store.RunRow:
-    return await node.database.read(lambda c: store.find(c, run_id))
 
 
 async def shown(node: Node, run_id: str) -> Record:
@@ -67,7 +63,7 @@ async def test_a_run_that_ends_its_workers_is_held_back_after_so_many_tries(make
     run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
     settings = {"worker": {"tries": tries}}
     for _ in range(tries):
-        assert is_waiting(await row_of(node, run_id))
+        assert is_waiting(await node.row(run_id))
         await lose(node, run_id)
     assert await worker_on(node, **settings)._run(run_id) == End.DONE
     record = await shown(node, run_id)
@@ -84,7 +80,7 @@ async def test_a_run_that_ends_its_workers_is_held_back_after_so_many_tries(make
     assert await worker_on(node, **settings)._run(run_id) == End.DONE
     assert node.host.sent == []
     assert await node.runner.requeue(run_id) == run_id
-    row = await row_of(node, run_id)
+    row = await node.row(run_id)
     assert (row.lost_workers, row.first_taken_at, row.held_back) == (0, None, None)
     assert await worker_on(node, **settings)._run(run_id) == End.DONE
     assert (await shown(node, run_id)).result.status == "decided"
@@ -103,7 +99,7 @@ async def test_calls_in_flight_of_a_run_that_is_held_back_are_charged_once(make:
     usage = (await shown(node, run_id)).result.usage
     failed = [event for event in await node.log(run_id) if event.type == "call_failed"]
     assert len(failed) == usage["calls"] == 1
-    assert (await row_of(node, run_id)).status == "paused"
+    assert (await node.row(run_id)).status == "paused"
     handle.kill()
     await handle.wait()
 
@@ -112,12 +108,12 @@ async def test_a_worker_that_stops_in_order_is_not_counted(make: MAKE) -> None:
     node = make(Host(fixed_reply))
     run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
     for _ in range(4):
-        row = await row_of(node, run_id)
+        row = await node.row(run_id)
         epoch = await node.database.write(
             lambda c, row=row: leases.take(c, run_id, GONE, "now", row, by_owner=False)  # type: ignore[misc]
         )
         await node.database.write(lambda c, epoch=epoch: leases.release(c, run_id, epoch, "running", GONE))  # type: ignore[misc]
-    assert (await row_of(node, run_id)).lost_workers == 0
+    assert (await node.row(run_id)).lost_workers == 0
     assert await worker_on(node)._run(run_id) == End.DONE
     assert (await shown(node, run_id)).result.status == "decided"
 
@@ -197,8 +193,8 @@ async def test_leases_hold_whatever_the_clocks_of_the_machines_say(
         # Its process name would show that it lives; one of another host has only its heartbeat.
         await node.database.write(lambda c: store.patch(c, run_id, {"worker": GONE}))
         await node.database.write(lambda c: leases.beat(c, GONE))
-        assert is_held(await row_of(node, run_id))
-    row = await row_of(node, run_id)
+        assert is_held(await node.row(run_id))
+    row = await node.row(run_id)
     assert (is_held(row), is_waiting(row)) == (True, False)
     await handle.wait()
 

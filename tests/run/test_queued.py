@@ -30,16 +30,12 @@ def worker_of(node: Node) -> Node:
     return other
 
 
-async def row_of(node: Node, run_id: str) -> store.RunRow:
-    return await node.database.read(lambda c: store.find(c, run_id))
-
-
 async def test_a_queued_run_is_recorded_like_a_started_one_and_waits(make: Callable[[Host], Node]) -> None:
     node = make(Host(fixed_reply))
     started = await node.start(options={"rounds": 2}, budget_usd=1.0)
     await started.result()
     run_id = await node.runner.enqueue(spec(options={"rounds": 2}, budget_usd=1.0))
-    row, log = await row_of(node, run_id), await node.log(run_id)
+    row, log = await node.row(run_id), await node.log(run_id)
     assert (is_waiting(row), row.worker, row.status) == (True, None, "running")
     assert [event.type for event in log] == ["run_started"]
     assert (await account_of(node, run_id)).cap_nusd == (await account_of(node, started.run_id)).cap_nusd
@@ -63,20 +59,20 @@ async def test_a_worker_that_stops_requeues_its_runs_except_one_that_is_paused(
     await node.runner.pause(ids[0])
     await asyncio.wait_for(handles[0].wait(), 2 * STALL_S)
     await worker.stop()
-    rows = [await row_of(node, run_id) for run_id in ids]
+    rows = [await node.row(run_id) for run_id in ids]
     assert [row.status for row in rows] == ["paused", "running"]
     assert [is_waiting(row) for row in rows] == [False, True]
     await node.runner.pause(ids[1])
-    assert (await row_of(node, ids[1])).status == "paused"
+    assert (await node.row(ids[1])).status == "paused"
     assert await node.runner.requeue(ids[0], budget_usd=2.0) == ids[0]
-    assert is_waiting(await row_of(node, ids[0]))
+    assert is_waiting(await node.row(ids[0]))
     assert (await node.log(ids[0]))[-1].type == "budget"
     # The caps of a waiting run can still change; if they do not, nothing is written.
     await node.runner.requeue(ids[0], deadline_s=77.0)
-    row = await row_of(node, ids[0])
+    row = await node.row(ids[0])
     assert row.spec["deadline_s"] == 77.0
     await node.runner.requeue(ids[0], deadline_s=77.0)
-    assert await row_of(node, ids[0]) == row
+    assert await node.row(ids[0]) == row
     await node.runner.cancel(ids[0])
     well_formed(await node.log(ids[0]))
     await worker.runner._keeper.close()
@@ -100,12 +96,12 @@ async def test_the_run_of_a_dead_worker_waits_and_that_of_a_dead_command_does_no
     for name, waits in (("worker@elsewhere:1:1", True), ("elsewhere:1:1", False)):
         dead = {"worker": name, "heartbeat_at": time.time() - 60}
         await node.database.write(partial(store.patch, run_id=run_id, columns=dead))
-        assert is_waiting(await row_of(node, run_id)) is waits
+        assert is_waiting(await node.row(run_id)) is waits
         matches = await node.database.read(lambda c: leases.unattended(c, 10))
         assert [row.id for row in matches] == ([run_id] if waits else [])
     recent = {"worker": "worker@elsewhere:1:1", "heartbeat_at": time.time()}
     await node.database.write(lambda c: store.patch(c, run_id, recent))
-    assert not is_waiting(await row_of(node, run_id))
+    assert not is_waiting(await node.row(run_id))
 
 
 @pytest.mark.parametrize("action", ["resume", "requeue", "get_or_start", "fork"])
@@ -163,7 +159,7 @@ async def test_a_revoked_keys_waiting_runs_are_paused_and_its_running_ones_end(
     running = await node.runner.start(spec(owner="ada"))
     waiting = [await node.runner.enqueue(spec(owner=name, seed=n)) for n, name in enumerate(("ada", "bob"))]
     assert await node.database.write(partial(keys.remove, name="ada")) == 1
-    rows = [await row_of(node, run_id) for run_id in waiting]
+    rows = [await node.row(run_id) for run_id in waiting]
     assert [(row.status, is_waiting(row)) for row in rows] == [("paused", False), ("running", True)]
     assert (await running.result()).status not in ("paused", "failed")
     result = await (await node.runner.resume(waiting[0])).result()

@@ -48,6 +48,9 @@ class Node:
     async def log(self, run_id: str) -> list[Event]:
         return await self.database.read(lambda c: store.log(c, run_id))
 
+    async def row(self, run_id: str) -> store.RunRow:
+        return await self.database.read(lambda c: store.find(c, run_id))
+
     async def stop(self) -> None:
         """End the process: nothing more is written, and the lease expires."""
         for handle in list(self.runner.local.values()):

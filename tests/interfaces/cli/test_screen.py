@@ -40,6 +40,15 @@ def test_no_line_is_wider_than_the_terminal(
     assert len(unwrapped.split()) == len(tty.text.split())
 
 
+def test_no_line_of_a_batch_stands_behind_its_progress(lab: ScriptedHost) -> None:
+    Path("lines.jsonl").write_text('{"a": 1}\n{"b": 1}\n"Why?"\n')
+    with screen("batch", "lines.jsonl", "-m", "lab:alpha", "-p", "single") as tty:
+        tty.end()
+    shown = [line.rpartition("\x1b[K")[2] for line in tty.text.replace("\r\n", "\n").split("\n")]
+    assert sum(line.startswith(("pnyx: line", '{"id"')) for line in shown) == 5
+    assert not [line for line in shown if line.startswith("batch:") and ("pnyx" in line or "{" in line)]
+
+
 def test_one_call_is_singular() -> None:
     assert "requires 1 seat; 1 call with three seats\n" in pnyx("protocols").out
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, event, update
 
 from pnyx.core.events import CallFinished, Event, PhaseEntered, RunFinished
 from pnyx.errors import ProviderError
 from pnyx.interfaces.views import records
-from pnyx.interfaces.views.records import read_run, read_runs
+from pnyx.interfaces.views.records import read_run, read_runs, read_summary
 from pnyx.providers.base import Call
 from pnyx.store import Database
 from pnyx.store.records import runs as store
+from pnyx.store.schema import events
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, spec
 
@@ -61,3 +63,46 @@ async def test_a_long_run_that_is_not_over_is_listed_from_a_few_of_its_events(
     assert sum(isinstance(one, PhaseEntered) for one in log) > 4
     assert len(read) <= 8
     await node.runner.close()
+
+
+async def test_runs_that_are_not_over_are_listed_with_few_statements(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As each is read by itself; a damaged one keeps none from being listed."""
+    node = Node(await Database.open(database_url), Host(fixed_reply))
+    done = await (await node.start()).result()
+    log = [one for one in await node.log(done.run_id) if not isinstance(one, RunFinished)]
+    monkeypatch.setattr(records, "TOGETHER", 4 * len(log))
+
+    def list_them(connection: Connection) -> tuple[list[records.Record], int]:
+        statements = list[str]()
+        note = partial(_note, statements)
+        event.listen(connection, "before_cursor_execute", note)
+        found = read_runs(connection, limit=100)
+        event.remove(connection, "before_cursor_execute", note)
+        return found, len(statements)
+
+    def copy(connection: Connection, name: str) -> None:
+        old = store.find(connection, done.run_id)
+        store.create(connection, store.RunRow.new(name, "local", old.created_at, "voting", "Why?", old.spec))
+        store.append(connection, name, 1, log[: len(log) - len(name) % 3])
+
+    for n in range(12):
+        await node.database.write(partial(copy, name=f"gone{'x' * n}"))
+    found, statements = await node.database.read(list_them)
+    assert statements <= 12
+    for one in found:
+        alone = await node.database.read(partial(read_summary, prefix=one.row.id))
+        assert one.result == alone.result
+    damage = update(events).where(events.c.run_id == "gone", events.c.seq == 2).values(packed=b"x")
+    await node.database.write(lambda c: c.execute(damage).rowcount)
+    listed, _ = await node.database.read(list_them)
+    assert [one.result for one in listed if one.row.id != "gone"] == [
+        one.result for one in found if one.row.id != "gone"
+    ]
+    assert next(one.result for one in listed if one.row.id == "gone").stop_reason == "unreadable"
+    await node.runner.close()
+
+
+def _note(statements: list[str], *details: Any) -> None:
+    statements.append(details[2])

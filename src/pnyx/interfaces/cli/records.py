@@ -88,6 +88,6 @@ def _run(settings: Settings, work: Callable[[RunRecords], Awaitable[T]]) -> T:
         async with RunRecords.open(settings) as records:
             found.append(await work(records))
 
-    # Not the result of the task: asyncio.run computes its `repr`, of 10,000 events in half a second.
+    # Not the result of the task: asyncio.run computes its `repr`, of all events of a run.
     asyncio.run(open_and_work())
     return found[0]

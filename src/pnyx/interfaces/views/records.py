@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,8 @@ __all__ = [
 
 LONG = 500
 """Events from which the result of a run that is not over does not follow from all of them."""
+TOGETHER = 2000
+"""Events of several runs of a list that are read at once."""
 RECENT = 50
 """Events of a type that the result of such a run follows from."""
 STORED: Mapping[str, Sequence[tuple[str, bool | None]]] = {
@@ -146,8 +149,25 @@ def _labels(connection: Connection, rows: Sequence[store.RunRow]) -> list[Labels
 
 def _records(connection: Connection, rows: Sequence[store.RunRow]) -> list[Record]:
     """The records of these rows, without their events."""
-    labels = _labels(connection, rows)
-    return [Record(row, _listed(connection, row), (), one) for row, one in zip(rows, labels, strict=True)]
+    labels, logs = _labels(connection, rows), _logs(connection, rows)
+    return [
+        Record(row, _listed(connection, row, logs.get(row.id)), (), one)
+        for row, one in zip(rows, labels, strict=True)
+    ]
+
+
+def _logs(connection: Connection, rows: Sequence[store.RunRow]) -> Mapping[str, Sequence[Event]]:
+    """The events of those of the runs whose result follows from all of them: not of each by itself."""
+    found: dict[str, Sequence[Event]] = {}
+    group, count = list[str](), 0
+    of_events = [row for row in rows if row.problem is None and not _settled(row) and row.seq <= LONG]
+    for n, row in enumerate(of_events, 1):
+        group, count = [*group, row.id], count + row.seq
+        if count >= TOGETHER or n == len(of_events):
+            with suppress(Unreadable):  # a run that cannot be read is found when they are read one by one
+                found.update(store.logs(connection, group))
+            group, count = [], 0
+    return found
 
 
 def read_runs(
@@ -205,20 +225,20 @@ def search_runs(
     return SearchResults(tuple(zip(found, (hit.snippet for hit in hits), strict=True)), every)
 
 
-def _result_of(connection: Connection, row: store.RunRow) -> Result:
-    """The result of a run; that of one under way follows from its events."""
+def _result_of(connection: Connection, row: store.RunRow, events: Sequence[Event] | None = None) -> Result:
+    """The result of a run; that of one under way follows from its events, which are read if not given."""
     if _settled(row):
         return _result(row)
     if row.seq > LONG:
         return _outlined(connection, row)
-    return _result(row, store.log(connection, row.id, prompts=False))
+    return _result(row, store.log(connection, row.id, prompts=False) if events is None else events)
 
 
-def _listed(connection: Connection, row: store.RunRow) -> Result:
+def _listed(connection: Connection, row: store.RunRow, events: Sequence[Event] | None) -> Result:
     """The result of a run in a list. For a run that cannot be read: the data of its row, and the reason."""
     try:
         row.check()
-        return _result_of(connection, row)
+        return _result_of(connection, row, events)
     except Unreadable as exc:
         return Result(
             run_id=row.id,

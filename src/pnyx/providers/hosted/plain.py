@@ -19,7 +19,7 @@ from ...core.steps import Schema
 from ..base import Call
 from .connection import HostRequest
 from .plain_forms import PlainCall, PlainForm
-from .texts import has_control_tokens, sendable
+from .texts import SCHEMA, has_control_tokens, sendable
 
 __all__ = ["PlainWriter"]
 
@@ -37,11 +37,6 @@ _DEFAULTS = {
 _others = attrgetter(*_DEFAULTS)
 _OTHERS = tuple(_DEFAULTS.values())
 """What no plain request contains: all other fields have their defaults in a plain call."""
-INSTRUCTIONS = (
-    "\nAlways respond with a JSON object that's compatible with this schema:\n\n{}\n\n"
-    "Don't include any text or Markdown fencing before or after.\n"
-)
-"""How pydantic-ai describes a schema in a prompt."""
 
 
 class PlainWriter:
@@ -99,7 +94,7 @@ class PlainWriter:
                 return None
             if plain_schema or not native:
                 document = json.dumps({**schema.document, "title": schema.name})
-                schema, instructions = None, INSTRUCTIONS.format(document)
+                schema, instructions = None, SCHEMA.format(schema=document)
         host = self._url.hostname
         body = self._form.write(PlainCall(call, host, stream, reasons, system, turns, schema, instructions))
         return None if body is None else HostRequest(self._address(call, stream), list(self._headers), body)

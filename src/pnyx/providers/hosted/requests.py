@@ -42,7 +42,7 @@ from ..base import Call, Message
 from .connection import HostRequest
 from .dialects import Dialect
 from .plain_forms import SEEDS
-from .texts import marked_parts, sendable
+from .texts import SCHEMA, marked_parts, sendable
 from .thinking import thinking_settings
 
 __all__ = ["RequestBuilder"]
@@ -218,4 +218,5 @@ def _parameters(call: Call, model: Model[Any], plain_schema: bool) -> ModelReque
         native_tools=search,
         output_mode="native" if native else "prompted",
         output_object=OutputObjectDefinition(call.schema.document, name=call.schema.name),
+        prompted_output_template=None if native else SCHEMA,
     )

@@ -6,7 +6,10 @@ from itertools import pairwise
 
 from ..base import Message
 
-__all__ = ["has_control_tokens", "marked_parts", "sendable"]
+__all__ = ["SCHEMA", "has_control_tokens", "marked_parts", "sendable"]
+
+SCHEMA = "Reply with one JSON object that follows this JSON schema, and with nothing around it:\n\n{schema}"
+"""What asks for a schema in the prompt, for models and hosts that take none as a parameter."""
 
 CONTROL_TOKENS = (
     *("<|", "|>", "[|", "<\uff5c", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]"),

@@ -15,7 +15,17 @@ from ..documents.conversion import read_unpacked
 from ..prepared import Prepared
 from ..schema import events
 
-__all__ = ["EVENT_COLUMNS", "PAGE", "PAGE_CHARS", "PROMPTS", "Page", "add_event_rows", "event_rows", "log"]
+__all__ = [
+    "EVENT_COLUMNS",
+    "PAGE",
+    "PAGE_CHARS",
+    "PROMPTS",
+    "Page",
+    "add_event_rows",
+    "event_rows",
+    "log",
+    "logs",
+]
 
 PAGE = 50
 """Events that a follower reads at once: others may go on between two pages. They wait in memory for a client
@@ -81,8 +91,7 @@ def log(
     limit: at most so many, the first, and at most about `PAGE_CHARS` of text; newest: the last. only: those
     of these types; empty: of all. prompts: False reads no long prompts; `prompt` and `system` are "" then.
     """
-    query = select(events.c.seq, events.c.body, events.c.packed)
-    query = query.where(events.c.run_id == run_id, events.c.seq > after)
+    query = select(*_STORED).where(events.c.run_id == run_id, events.c.seq > after)
     if only:
         query = query.where(events.c.type.in_(only))
     order = events.c.seq if newest is None else events.c.seq.desc()
@@ -90,12 +99,10 @@ def log(
     rows = connection.execute(query.order_by(order).limit(most)).all()
     if limit is None:
         in_order = rows if newest is None else rows[::-1]
-        return Page(_event(run_id, one) for one in _documents(connection, run_id, in_order, prompts, {}))
+        return Page(_event(run_id, one) for one in _documents(connection, in_order, prompts, {}))
     page, chars, texts = Page(), 0, dict[int, str]()
     for start in range(0, min(len(rows), limit), STEP):
-        for document in _documents(
-            connection, run_id, rows[start : min(start + STEP, limit)], prompts, texts
-        ):
+        for document in _documents(connection, rows[start : min(start + STEP, limit)], prompts, texts):
             chars += sum(len(one) for one in document.values() if isinstance(one, str))
             if page and chars > PAGE_CHARS:
                 page.has_more = True
@@ -105,11 +112,21 @@ def log(
     return page
 
 
+def logs(connection: Connection, run_ids: Sequence[str]) -> Mapping[str, Sequence[Event]]:
+    """Return run id -> all stored events without long prompts. Raises `Unreadable`."""
+    query = select(*_STORED).where(events.c.run_id.in_(run_ids)).order_by(events.c.run_id, events.c.seq)
+    rows = connection.execute(query).all()
+    found: dict[str, list[Event]] = {run_id: [] for run_id in run_ids}
+    for row, document in zip(rows, _documents(connection, rows, False, {}), strict=True):
+        found[row.run_id].append(_event(row.run_id, document))
+    return found
+
+
 def _documents(
-    connection: Connection, run_id: str, rows: Sequence[Any], prompts: bool, texts: dict[int, str]
+    connection: Connection, rows: Sequence[Any], prompts: bool, texts: dict[int, str]
 ) -> list[dict[str, Any]]:
     """Return the events of these rows as JSON. texts: as in `unpack`."""
-    stored = [(row, f"event {row.seq} of run {run_id}") for row in rows]
+    stored = [(row, f"event {row.seq} of run {row.run_id}") for row in rows]
     packed = [(row.packed, what) for row, what in stored if row.packed is not None]
     found = iter(unpack(connection, packed, () if prompts else PROMPTS, texts))
     # An event of an earlier version, which is not converted yet.
@@ -126,6 +143,7 @@ def _event(run_id: str, document: Mapping[str, Any]) -> Event:
         raise Unreadable(f"run {run_id}: {exc}") from exc
 
 
+_STORED = (events.c.run_id, events.c.seq, events.c.body, events.c.packed)
 EVENT_COLUMNS = {"run_id": "TEXT", "seq": "INTEGER", "type": "TEXT", "body": "TEXT", "packed": "BYTEA"}
 """The columns of an event and their types on PostgreSQL."""
 _ADD = Prepared(insert(events))

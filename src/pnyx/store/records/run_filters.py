@@ -22,7 +22,7 @@ LISTED = (
     case((_OVER, None), else_=runs.c.spec).label("spec"),
     COLUMNS[-1],
 )
-"""The same for lists, which show the spec of no run that is over: to unpack it is half of their time."""
+"""The same for lists, which show the spec of no run that is over: to unpack it was a third of their time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from ..prepared import Prepared
 from ..schema import runs
 from . import word_index
 from .appending import append, patch
-from .entries import log
+from .entries import log, logs
 from .run_filters import COLUMNS, LISTED, Filters, page_query, prefix_range
 from .run_row import RunRow, pack_columns, read_rows
 
@@ -35,6 +35,7 @@ __all__ = [
     "find",
     "listing",
     "log",
+    "logs",
     "patch",
     "rows",
     "specs",

@@ -170,10 +170,12 @@ async def _run_line(batch: Batch, work: _Work, line: Line, progress: Progress) -
     except Halted:
         return
     except UsageError as exc:
+        progress.clear()
         work.refuse(line, exc)
         progress.add("batch", 0.0)
         return
     code = exit_code(result, work.require_consensus)
+    progress.clear()
     if why := failure(result):
         work.output.error(f"line {line.number}: {why}")
     if batch.halted is None or result.status != "paused":

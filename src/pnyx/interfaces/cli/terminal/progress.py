@@ -44,6 +44,11 @@ class Progress:
         elif self.done == self._total or self.done % step == 0:
             self._output.note(self._line())
 
+    def clear(self) -> None:
+        """Remove the line from a terminal, before other lines are printed there."""
+        if self._part and self._output.live:
+            self._output.err.write("\r\x1b[K")
+
     def close(self) -> None:
         if self._part and self._output.live:
             self._output.err.write("\n")
