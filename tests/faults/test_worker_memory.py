@@ -93,3 +93,10 @@ async def test_a_worker_that_runs_out_of_open_files_leaves_its_runs_to_another_u
     results = await site.over(*runs)
     assert {(one["status"], one["degraded"]) for one in results} == {("decided", False)}
     await asyncio.to_thread(site.check, "6 left to another worker, decided there")
+
+
+async def test_a_worker_raises_its_soft_limit_of_open_files_for_its_runs(site: Site) -> None:
+    worker = await asyncio.to_thread(site.worker, "--concurrency", "500")
+    soft, hard = resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE)
+    assert soft >= min(hard, 256 + 500 * 16)
+    await asyncio.to_thread(site.check, "a limit for its runs")

@@ -91,6 +91,12 @@ def test_unanimity_and_the_room_for_gain_are_reported() -> None:
     assert "at least one model was right on 75.0 % (oracle)" in text
 
 
+def test_where_no_arm_is_right_none_has_the_most_right_answers() -> None:
+    text = verdict(log({"a": "xxxx", "b": "yyyy"}))
+    assert text.startswith("No arm was right on any of the 4 questions.")
+    assert "Most right answers" not in text
+
+
 def test_models_that_never_differ_leave_no_room_for_gain() -> None:
     assert "The models never differed" in verdict(log({"a": "++xx", "b": "++xx"}))
 

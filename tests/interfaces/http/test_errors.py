@@ -359,3 +359,17 @@ async def test_a_query_that_is_not_valid_is_refused_in_a_sentence(
     assert answer.status_code == 422
     assert answer.json()["error"]["message"].startswith(message)
     assert "must be Input" not in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "model", ["pnyx/voting", "voting", "voting:quick", "pnyx/voting:quick", "votin", "pnyx/"]
+)
+async def test_a_model_exists_if_the_chat_api_answers_as_it(
+    server: ServerHandle, lab: ScriptedHost, model: str
+) -> None:
+    lab.on("*", text=TEXT)
+    async with server.client() as client:
+        answer = await client.post("/v1/chat/completions", json={"model": model, "messages": [MESSAGE]})
+        found = await client.get(f"/v1/models/{model}")
+    assert (found.status_code == 200) is (answer.status_code == 200)
+    assert found.status_code in (200, 404)

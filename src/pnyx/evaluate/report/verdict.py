@@ -58,6 +58,9 @@ def _best(report: Values) -> Iterator[str]:
     """The leading arms among those that answered all questions. Others are not comparable."""
     whole = [a for a in report["arms"] if a["n"] == report["questions"] and a["name"] != ORACLE]
     most = max(arm["right"] for arm in whole)
+    if most == 0:
+        yield f"No arm was right on any of the {report['questions']} questions."
+        return
     names = [arm["name"] for arm in whole if arm["right"] == most]
     share = next(arm for arm in whole if arm["right"] == most)["accuracy"]
     yield (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import socket
-import sys
 from typing import Any
 
 import uvicorn
@@ -13,10 +12,8 @@ import uvicorn
 from ...config.schema import Settings
 from ...config.server_settings import ServeSettings
 from ...errors import UsageError
+from ..open_files import raise_open_files
 from .connections import Connections
-
-if sys.platform != "win32":
-    import resource
 
 __all__ = ["listen", "most_connections", "server_config"]
 
@@ -94,15 +91,5 @@ def most_connections(most: int) -> int:
     The other half is for the hosts of models, the database and files. The soft limit of descriptors is raised
     for `most`, as far as the hard one allows.
     """
-    if sys.platform == "win32":
-        return most
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return most
-    wanted = 2 * most
-    if soft < wanted:
-        raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        with contextlib.suppress(OSError, ValueError):  # a system may allow less than it says
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, raised), hard))
-            soft = max(soft, raised)
-    return min(most, soft // 2)
+    allowed = raise_open_files(2 * most)
+    return most if allowed is None else min(most, allowed // 2)

@@ -216,7 +216,8 @@ def find(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     names = {_snake(str(name)) for name, one in value.items() if isinstance(one, int | float | str)}
     if not names.isdisjoint(INPUT) and not names.isdisjoint(OUTPUT):
         return value
-    return next((found for one in value.values() if (found := find(one, depth + 1))), None)
+    others = (one for name, one in value.items() if name != "tool_usage")
+    return next((found for one in others if (found := find(one, depth + 1))), None)
 
 
 def counts_in(leaves: Mapping[str, Any]) -> dict[str, Any]:

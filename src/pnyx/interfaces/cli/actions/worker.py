@@ -9,6 +9,7 @@ from functools import partial
 from ....config.schema import Settings
 from ....errors import UsageError
 from ....store.records.runs import RunRow
+from ...open_files import raise_open_files
 from ...open_settings import open_settings
 from ...render.terminal import columns
 from ...retention import retention
@@ -22,12 +23,15 @@ from ..terminal.output import streams
 
 __all__ = ["drop", "retry", "status", "work"]
 
+FILES, FILES_OF_RUN = 256, 16
+"""Open files of a worker, and of each of its runs: most are connections to the hosts of its seats."""
 Act = Callable[[RunService, RunRow], Awaitable[str]]
 
 
 def work(concurrency: int | None, log_format: str | None, quiet: bool) -> int:
     overrides = {"worker": {"concurrency": concurrency}, "telemetry": {"log_format": log_format}}
     settings = open_settings(overrides)
+    raise_open_files(FILES + settings.worker.concurrency * FILES_OF_RUN)
     return run_logged(streams(quiet=quiet), settings, partial(_work, settings))
 
 

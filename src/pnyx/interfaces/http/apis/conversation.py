@@ -21,9 +21,10 @@ from ...schemas import RunBody
 if TYPE_CHECKING:
     from .tools import Tools
 
-__all__ = ["Conversation", "RefusedError", "Turn", "joined", "refuse"]
+__all__ = ["PREFIX", "Conversation", "RefusedError", "Turn", "joined", "refuse"]
 
 PREFIX = "pnyx/"
+"""Of the names of models; a request can leave it out."""
 MEDIA = "left out here: an image, a sound or a file, which the panel cannot read"
 
 

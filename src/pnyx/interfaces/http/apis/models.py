@@ -9,6 +9,7 @@ from .... import protocols
 from ....errors import NotFound
 from ..errors import Exact
 from ..state import owner_of, service_of
+from .conversation import PREFIX
 
 __all__ = ["ROUTER"]
 
@@ -29,8 +30,8 @@ async def list_models(request: Request) -> Response:
 
 @ROUTER.get("/models/{model:path}")
 async def read_model(request: Request, model: str) -> Response:
-    """Return one of the names."""
-    if model not in _names(request):
+    """Return one of the names, which is valid without `pnyx/` too."""
+    if not {model, PREFIX + model} & set(_names(request)):
         raise NotFound(f"no model {model[:100]!r}; GET /v1/models lists them")
     return Exact(_model(model))
 
@@ -46,9 +47,9 @@ def _names(request: Request) -> list[str]:
     names = list(permissions.aliases())
     for protocol in protocols.loaded() if permissions.panel() else ():
         if permissions.protocol(protocol.name):
-            names.append(f"pnyx/{protocol.name}")
-            names += [f"pnyx/{protocol.name}:{preset}" for preset in protocol.presets]
-    names += [f"pnyx/{panel}" for panel in permissions.saved_panels()]
+            names.append(f"{PREFIX}{protocol.name}")
+            names += [f"{PREFIX}{protocol.name}:{preset}" for preset in protocol.presets]
+    names += [f"{PREFIX}{panel}" for panel in permissions.saved_panels()]
     return list(dict.fromkeys(names))
 
 

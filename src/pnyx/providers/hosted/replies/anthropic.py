@@ -10,10 +10,6 @@ from .reply import Reader, ToolCallParts, items, mapping, text_of
 __all__ = ["AnthropicReader"]
 
 
-_ENDS = ("message_stop", "interaction.complete")
-"""Events that end a stream of Anthropic, and one of Google's interactions, which are much alike."""
-
-
 class AnthropicReader(Reader):
     """Blocks may come whole, as starts and deltas, or as deltas alone; with or without their index."""
 
@@ -24,13 +20,13 @@ class AnthropicReader(Reader):
         """Places of blocks of tools that the host runs."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
-        kind = text_of(document.get("type", document.get("event_type")))
+        kind = text_of(document.get("type"))
         message = mapping(document.get("message"))
         if kind == "message_start" or message:
             yield from self._message(message)
         elif "delta" in document or "content_block" in document:
             yield from self._block_event(document)
-        elif kind in _ENDS:
+        elif kind == "message_stop":
             self.done = True
         elif "content" in document or kind == "message":
             yield from self._message(document)

@@ -92,7 +92,9 @@ def _is_reply(document: Mapping[str, Any]) -> bool:
 
 _PLAIN = frozenset(("choices", "candidates", "delta"))
 """Keys of almost all documents, which hold no other one."""
-_PLACES = frozenset((*_PLAIN, "type", "object", "id", "created", "model", "index", "message", "usage"))
+_PLACES = frozenset(
+    (*_PLAIN, "type", "object", "id", "created", "model", "index", "message", "response", "usage")
+)
 """Keys whose values have no usage, or where the readers look for it."""
 MAX_WRAPPERS = 3
 """Of one in another: fields in which gateways and functions of clouds return a reply, or its text."""
@@ -125,7 +127,7 @@ _HUMP = regex(r"(?<=[a-z])(?=[A-Z])")
 
 def _form(document: Mapping[str, Any]) -> type[Reader] | None:
     """The reader for a document of a known form; None if it shows none."""
-    kind = text_of(document.get("type") or document.get("event_type"))
+    kind = text_of(document.get("type"))
     if "choices" in document:
         return OpenAIReader
     if "candidates" in document or "promptFeedback" in document:
@@ -140,6 +142,4 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         return cohere.CohereReader
     if _CONVERSE & document.keys() or "message" in mapping(document.get("output")):
         return converse.ConverseReader
-    if isinstance(document.get("delta"), Mapping):  # of Google's interactions
-        return AnthropicReader
     return None
