@@ -196,6 +196,27 @@ async def test_a_request_that_is_sent_again_is_refused_until_the_first_has_its_r
     assert len({request.sha256 for request in lab.log}) == len(lab.log), "a call was asked twice"
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/v1/runs", "/v1/chat/completions", "/v1/messages"])
+async def test_a_client_that_leaves_within_its_body_is_no_bug(
+    lab: ScriptedHost, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    async with open_server() as server, opened(server) as client:
+        host, port = server.url.removeprefix("http://").split(":")
+        fields = {
+            **{name: client.headers[name] for name in ("Accept", "Authorization", "Mcp-Session-Id")},
+            **{"Host": f"{host}:{port}", "Content-Type": "application/json", "Content-Length": "1000"},
+        }
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        writer.write(f"POST {path} HTTP/1.1\r\n{head}\r\n{{".encode())
+        await writer.drain()
+        writer.write_eof()
+        await reader.read()
+        writer.close()
+        assert (await client.post("/mcp", json=PING)).status_code == 200
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
+
+
 async def test_a_bug_is_reported_and_logged_without_secrets(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

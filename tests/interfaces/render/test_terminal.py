@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from pnyx.interfaces.render.terminal import clip, columns, excerpt, flat, safe, wrap
+from pnyx.interfaces.render.terminal import clip, columns, cut, excerpt, flat, safe, wrap
 
 ANYTHING = st.text(st.characters(codec=None), max_size=200)
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -66,6 +66,14 @@ def test_a_clipped_line_is_one_line_of_at_most_that_length(text: str, width: int
     assert max(len(line), cell_len(line)) <= width
     assert "\n" not in line
     assert "\t" not in line
+
+
+@given(ANYTHING, st.integers(1, 50), st.integers(1, 400), st.sampled_from(["", " ", "\r\n", "\u200d", "a"]))
+def test_a_long_text_is_clipped_as_if_all_of_it_were_read(
+    text: str, width: int, times: int, between: str
+) -> None:
+    long = between.join([text] * times)
+    assert clip(long, width) == cut(flat(long), width)
 
 
 def test_flat_collapses_whitespace() -> None:

@@ -16,7 +16,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INVALID_REQUEST
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from ..mcp.server import UnderWay, create_server
 from ..service import RunService
@@ -64,7 +64,8 @@ class McpEndpoint:
         # With a user set, the session manager admits only the owner of a session to it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
         limited = _Limited(send)
-        with suppress(BodyError):  # `Access` sends the response
+        # `Access` sends the response to a bad body, and nobody reads one if the client has left.
+        with suppress(BodyError, ClientDisconnect):
             await self._handle(manager, scope, receive, limited.send)
         if limited.full:
             await self._refusal(owner)(scope, receive, send)

@@ -38,7 +38,7 @@ from ...errors import NotFound, PnyxError, UsageError
 from ...store.records.runs import RunRow
 from ..cursor import cursor_after, parse_cursor
 from ..follow import follow
-from ..render.terminal import clip, flat
+from ..render.terminal import clip
 from ..service import RunService
 from .peer import Peer
 from .tools import NOTICE, run_document, sendable, transcript_of
@@ -198,7 +198,7 @@ def _parse(uri: str) -> tuple[str, int | None]:
 
 
 def _resources(row: RunRow, service: RunService) -> Iterator[Resource]:
-    question = sendable(service.redact(clip(flat(row.question), 80)))
+    question = sendable(service.redact(clip(row.question, 80)))
     # The form of created_at is ours: ISO 8601.
     dated = Annotations(last_modified=row.updated_at)
     for uri, (name, _, text, kind) in TEMPLATES.items():

@@ -57,8 +57,11 @@ def flat(text: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """`text` as one safe line of at most `width` cells."""
-    return cut(flat(text), width)
+    """`text` as one safe line of at most `width` cells. Of a long text, it reads only the start."""
+    size = 4 * width + 100
+    while len(line := flat(text[:size])) <= width and size < len(text):
+        size *= 4
+    return cut(line, width)
 
 
 def cut(line: str, width: int) -> str:

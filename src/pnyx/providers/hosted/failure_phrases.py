@@ -40,5 +40,8 @@ def _phrases() -> tuple[list[tuple[str, list[list[re.Pattern[str]]]]], list[tupl
         (english, [[re.compile(part, re.IGNORECASE) for part in parts] for parts in alternatives])
         for english, alternatives in table["meanings"].items()
     ]
-    words = [(english, re.compile("|".join(one), re.IGNORECASE)) for english, one in table["words"].items()]
+    words = [
+        (english, re.compile(rf" *(?:{'|'.join(one)}) *", re.IGNORECASE))
+        for english, one in table["words"].items()
+    ]
     return meanings, words

@@ -152,7 +152,7 @@ TOO_LONG = regex(
     # What to do about it
     r"|reduce the (?:length|size) of"
     r"|shorten (?:your|the) (?:input|prompt|message)|reduce (?:your )?(?:prompt|message size)"
-    r"|shorter (?:prompt|input)|上下文|输入长度|超长|过长",
+    r"|shorter (?:prompt|input)|上下文|输入长度|输入[^。]{0,6}超[过出]|超长|过长",
     re.IGNORECASE,
 )
 """A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, SGLang,
@@ -236,13 +236,13 @@ model stopped, which loads it again, and hosts without room."""
 
 NO_MODEL = regex(
     r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|decommissioned|is not available"
-    r"|reached the end of its life|is blocked|disabled|not servable|does not support this api)"
+    r"|reached the end of its life|is blocked|disabled|not (?:servable|deployed)|does not support this api)"
     r"|(?:has been|is|was) (?:retired|discontinued)|could not route to"
     r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
     r"|unsupported|invalid|no such|unexpected)"
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
-    r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? is not supported"
+    r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? (?:is )?not supported"
     r"|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
     r"|requested model is not supported|unexpected model name|模型[^。]{0,40}(?:不存在|未开通)"

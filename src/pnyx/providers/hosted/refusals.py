@@ -43,7 +43,7 @@ _REFUSED = regex(
     r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed|available|enabled|accept(?:ed)?|valid|compatible"
     r"|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
     r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
-    r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|deprecated|no longer"
+    r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|is disabled|deprecated|no longer"
     r"|\bmust (?:be|not|contain)|should be|may only"
     r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"

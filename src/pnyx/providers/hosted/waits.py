@@ -27,7 +27,7 @@ _CLOCK = regex(
     r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
 )
 _ELSEWHERE = {
-    1.0: r"秒|초|sec?on?d[aeosi]*|segundos?|sekund\w*|секунд\w*|saniye|giây|ثانية|ثوان\w*",
+    1.0: r"秒|s(?=\s?[后後])|초|sec?on?d[aeosi]*|segundos?|sekund\w*|секунд\w*|saniye|giây|ثانية|ثوان\w*",
     60.0: r"分钟|分|분|minut\w*|минут\w*|dakika|phút|دقيقة|دقائق",
     3600.0: r"小时|時間|시간|heures?|stunden?|or[ae]\b|horas?|godzin\w*|час\w*|saat|giờ|ساعة|ساعات",
 }

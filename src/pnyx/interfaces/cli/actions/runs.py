@@ -40,8 +40,8 @@ from .label import label_words
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 
-PAGE = 500
-"""Runs that are read at once."""
+PAGE = 100
+"""Runs that are read at once: the question of each may be 2 MB."""
 SHOWN = 2_000
 """Events of a run that `pnyx show` prints, the newest; an export has all."""
 NARROW = 80
