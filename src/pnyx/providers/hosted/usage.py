@@ -62,7 +62,7 @@ def _openai(
     sent = _count(_named(report, sent_names))
     hour = _optional(report, "prompt_tokens_details", "cache_creation", "ephemeral_1h_input_tokens")
     hour = hour if 0 <= hour <= written else 0
-    if cached + written > sent:  # behind a gateway that passes on Anthropic's count of the other tokens
+    if cached > sent:  # behind a gateway that passes on Anthropic's count of the other tokens
         sent += cached + written
     rest = _optional(report, "total_tokens") - sent
     counted = _count(_named(report, output_names, *((rest,) if rest > 0 else ())))
