@@ -19,7 +19,7 @@ HOST = '[providers.lab]\nkind = "openai"\nbase_url = "{}"\n'
         ("[models.lab:org/alpha-2.5]\ninput_price = 1\n", '; write [models."lab:org/alpha-2.5"]'),
         ("[models.alpha]\ninput_price = 1\noutput_price = 1\n" + HOST.format("http://x/v1"), '"lab:alpha"]'),
         ('[panel]\nseats = "lab:alpha"\n', "must be a list, not 'lab:alpha'; write [\"lab:alpha\"]"),
-        (HOST.format("127.0.0.1:9000/v1"), "; write http:// or https:// before it"),
+        (HOST.format("127.0.0.1:9000/v1"), "must start with http:// or https://"),
         (HOST.format("https://x/v1/chat/completions"), "without /chat/completions, which pnyx adds"),
         (HOST.format("http://x:8080/generate"), "/generate is one of the server's own"),
         (HOST.format("http://x:11434/api/chat"), "an address that ends with /v1"),

@@ -20,7 +20,7 @@ async def test_a_named_run_starts_once_and_is_then_returned(make: Callable[[Host
     decided = await first.result()
     sent = len(node.host.sent)
     second = await node.another_process(node.host).runner.get_or_start(spec(), "line 7")
-    with pytest.raises(Taken, match="with a different request"):
+    with pytest.raises(Taken, match="and another request; use a new one"):
         await node.runner.get_or_start(spec(question="Another?"), "line 7")
     assert second.run_id == first.run_id
     assert (await second.result()).to_json() == decided.to_json()

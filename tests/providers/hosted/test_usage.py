@@ -132,14 +132,13 @@ async def test_tokens_that_only_the_total_counts_are_output_too(
     assert (completion.text, completion.usage) == ("fine", Usage(32, 0, output, 200))
 
 
-def test_thoughts_longer_than_the_answer_are_no_contradiction_where_the_total_has_them() -> None:
+def test_thoughts_longer_than_the_answer_are_counted_beside_it_whatever_the_total_has() -> None:
     thinking = {"reasoning_tokens": 200}
     report = {"prompt_tokens": 32, "completion_tokens": 20, "completion_tokens_details": thinking}
-    usage = OPENAI.usage({**report, "total_tokens": 252})
-    assert usage == Usage(32, 0, 220, 200)
-    assert audit(usage, 50, 2000, True) is None
-    for total in (52, 0, None):
-        assert audit(OPENAI.usage({**report, "total_tokens": total}), 50, 2000, True) == "inconsistent"
+    for total in (252, 52, 0, None):
+        usage = OPENAI.usage({**report, "total_tokens": total})
+        assert usage == Usage(32, 0, 220, 200)
+        assert audit(usage, 50, 2000, True) is None
 
 
 ODD: tuple[tuple[tuple[Any, ...], Usage | None], ...] = (
@@ -167,6 +166,8 @@ async def test_odd_usage_is_passed_on_where_it_is_whole_and_never_costs_the_answ
         for reported, expected in ODD:
             host.on("alpha", text="fine", usage=dict(zip(NAMES[kind], reported, strict=False)))
             completion = (await ask(provider, stream=stream)).completion
+            if (kind, stream, reported) == ("anthropic", True, (0, 0)):
+                expected = Usage(0, 0, 1)  # which the stream starts with, and zeros at its end do not replace
             assert (reported, completion.text, completion.usage) == (reported, "fine", expected)
 
 

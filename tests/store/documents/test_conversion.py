@@ -68,8 +68,9 @@ async def test_an_old_home_is_converted_when_it_is_opened(old: Path, monkeypatch
     database = await Database.open(old)
     assert left(old) == (0, [])
     assert read(old) == before
-    found = {row.id: row for row in await database.read(lambda c: store.listing(c, limit=1000))}
-    assert found.keys() == rows.keys()
+    found = await database.read(lambda c: {id: store.find(c, id) for id in rows})
+    listed = await database.read(lambda c: store.listing(c, limit=1000))
+    assert {row.id for row in listed} == rows.keys()
     for id, (question, spec, result) in rows.items():
         row = found[id].check()
         assert (row.question, row.spec) == (question, json.loads(spec))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence, Set
 from functools import partial
 from ipaddress import ip_address
 from typing import Any, TypeAlias
@@ -178,13 +178,14 @@ class Access:
 
     async def _ended(self, scope: Message) -> Exact | None:
         """Return the refusal of a request whose key or link has ended since it was accepted, or None."""
+        state: Mapping[str, Any] = scope.get("state", {})
         try:
-            if scope["path"] in self._shared:
-                share: Share = scope["state"]["share"]
-                still = await self._known_share(_Headers(scope)) == share
-            else:
-                owner = await self._known_owner(_Headers(scope))
-                still = scope["path"] in self._public or owner == scope["state"].get("owner")
+            if "share" in state:
+                still = await self._known_share(_Headers(scope)) == state["share"]
+            elif "owner" in state:
+                still = await self._known_owner(_Headers(scope)) == state["owner"]
+            else:  # it needed neither
+                still = True
         except LinkEnded as exc:
             return error_response(exc, str, "link")
         except PnyxError:  # a database that fails revokes nothing

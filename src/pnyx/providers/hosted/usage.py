@@ -64,7 +64,7 @@ def _openai(
     hour = hour if 0 <= hour <= written else 0
     if cached > sent:  # behind a gateway that passes on Anthropic's count of the other tokens
         sent += cached + written
-    rest = _optional(report, "total_tokens") - sent
+    rest = _rest(report, sent)
     counted = _count(_named(report, output_names, *((rest,) if rest > 0 else ())))
     output = _output(counted, rest)
     if reasoning > output:  # of Perplexity, which bills it apart
@@ -112,6 +112,14 @@ WRITTEN = (
 def _first(report: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> int:
     """The first count of some paths that is not zero."""
     return next(filter(None, (_optional(report, *path) for path in paths)), 0)
+
+
+def _rest(report: Mapping[str, Any], sent: int) -> int:
+    """What the total counts beside the input; 0 without a total that is a number."""
+    try:
+        return _optional(report, "total_tokens") - sent
+    except ValueError:
+        return 0
 
 
 def _output(counted: int, rest: int) -> int:
