@@ -58,15 +58,12 @@ class Response:
 
 
 class ModelCall:
-    """The attempts at one step. `outcome` performs them.
-
-    text: all text of the request that counts as tokens. input_tokens: the most that these can be.
-    """
+    """The attempts at one step. `outcome` performs them. input_tokens: the most of the request's text."""
 
     def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
         self.context, self.key, self.ask = context, key, ask
         self.full_ask, self.cut_chars, self.searches = ask, 0, 0
-        self.text, self.input_tokens = "", 0
+        self.input_tokens = 0
         self.common: dict[str, Any] = {
             "key": key,
             "phase": where.phase,
@@ -106,7 +103,7 @@ class ModelCall:
             try:
                 sent = await self._attempt(provider, gate)
             except OutOfBudget as exc:
-                if (cut := self.limits.unaffordable(self.text)) is None:
+                if (cut := self.limits.unaffordable(self._text())) is None:
                     raise
                 context.unaffordable = exc.explained(cut.message)
                 if "." not in self.key:  # no other branch may do: the answer of this seat is needed
@@ -119,7 +116,7 @@ class ModelCall:
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
                 left = min(self.deadline.left, context.deadline.left)
-                if self.limits.is_too_low(self.text, started.max_tokens, result, elapsed, left):
+                if self.limits.is_too_low(self._text(), started.max_tokens, result, elapsed, left):
                     self._record_cut(started, result, elapsed)
                     continue
                 return self._record_reply(started, result, elapsed)
@@ -128,7 +125,7 @@ class ModelCall:
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
                 squeezed = True
-                size = tokens(self.text)
+                size = tokens(self._text())
                 wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
             if wait is not None and wait >= self.deadline.left:
                 wait = None
@@ -200,8 +197,7 @@ class ModelCall:
         if shortened is None:
             return False
         self.ask, self.cut_chars = shortened
-        self.text = "\n".join(texts(self.ask, self._tools()))
-        self.input_tokens = most_tokens(self.text)
+        self.input_tokens = most_tokens(self._text())
         return True
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
@@ -209,7 +205,7 @@ class ModelCall:
         context, ask, time = self.context, self.ask, now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
         quote = context.budget.quote(ask.seat, self.input_tokens, self.searches, self.image_tokens)
-        limits = self.limits.in_budget(self.text) if whole is None else OutputLimits(whole, whole, whole)
+        limits = self.limits.in_budget(self._text()) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
             reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
@@ -236,7 +232,7 @@ class ModelCall:
 
     def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
         bill = self._bill(started, done)
-        is_whole = self.limits.note_cut(self.text, started.max_tokens)
+        is_whole = self.limits.note_cut(self._text(), started.max_tokens)
         reason = no_answer(done, bill.usage, self.limits.setting(started.max_tokens))
         if not is_blank(done.text) or not is_whole:
             reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
@@ -262,7 +258,7 @@ class ModelCall:
                     return await first
                 # A second request needs room without a wait, for as long a reply; else there is none.
                 second = None
-                if started.max_tokens == self.limits.next(self.text):
+                if started.max_tokens == self.limits.next(self._text()):
                     second = await self._record_intent(started.max_tokens)
                 if not isinstance(second, CallStarted):
                     return await first
@@ -351,6 +347,10 @@ class ModelCall:
             name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
         )
 
+    def _text(self) -> str:
+        """Return all text of the request that counts as tokens; not kept, as it is a copy of the prompt."""
+        return "\n".join(texts(self.ask, self._tools()))
+
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
         price, wrote = self.ask.seat.price, bool(done.text or done.reasoning)
         budget, images = self.context.budget, self.image_tokens
@@ -390,7 +390,7 @@ class ModelCall:
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
-            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self.text, done)))),
+            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._text(), done)))),
             elapsed_s=round(elapsed, 3),
             finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
             reasoning=stored_reasoning(done, redact),
