@@ -15,6 +15,8 @@ from ...core.anonymity.mask import mask
 from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.equivalence import same_answer
 from ...core.caching.lru import LRU
+from ...core.markup.reasoning import ReasoningSplitter
+from ...core.parsing.ballots import read_ballot
 from ...core.prose.convergence import overlap
 from ...core.prose.language import is_english
 from ...core.prose.search_terms import fold_words
@@ -41,6 +43,8 @@ PROSE = """The claim holds for most of the cases, and the evidence of the last o
 I would keep it, since 9 of the 12 cases are counted and the other proposal leaves 3 of them out.
 """
 ANSWERS = ("Nine cases", "9", "b", "the first way")
+LABELS = ("Participant A", "Participant B")
+BALLOT = "The claim of Participant A does not hold, since 3 cases are left out.\n\nFINALIZE: Participant B"
 
 
 class WarmUp:
@@ -72,5 +76,8 @@ def read_samples(names: tuple[str, ...]) -> None:
         has_objection(text)
         is_substantive(text)
         is_english(text, QUESTION)
+    ReasoningSplitter().end()
+    same_answer("A", "Nine (a) cases", "Should we?")
+    read_ballot(BALLOT, LABELS)
     overlap([PROSE], [FORMATTED])
     fold_words(PROSE)
