@@ -84,12 +84,13 @@ async def test_reasoning_is_recorded_and_reaches_no_other_seat(make: Make, form:
         )
     assert not any(SECRET in prompt for prompt in node.host.sent)
     texts = {event.key: event.text for event in finished}
-    if form != "only a closing tag":
-        shown: dict[str, str] = {}
-        for event in log:
-            if isinstance(event, Token):
-                shown[event.key] = shown.get(event.key, "") + event.text
-        assert shown == texts
+    shown: dict[str, str] = {}
+    for event in log:
+        if isinstance(event, Token):
+            shown[event.key] = event.text if event.restart else shown.get(event.key, "") + event.text
+    assert shown == texts
+    restarts = {event.key for event in log if isinstance(event, Token) and event.restart}
+    assert restarts == (set(texts) if form == "only a closing tag" else set())
     assert all(text.endswith("evidence") for text in texts.values())
 
 

@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 
 from ...core.context.compaction import fit, texts, tokens
 from ...core.events import CallFailed, CallFinished, CallStarted, Token
-from ...core.markup.reasoning import ReasoningSplitter
 from ...core.parsing.json_objects import read_structured
 from ...core.steps import Ask
 from ...core.sycophancy.detect import is_blank
@@ -24,7 +23,6 @@ from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError, Starved
 from ...isolation import lacks_files
 from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
-from ...providers.redaction import StreamRedactor
 from ...times import now
 from ..context import RunContext
 from ..drive import Where
@@ -36,6 +34,7 @@ from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
 from .limits import Deadline, Gate, Slot, delay
+from .live_text import LiveText
 from .messages import cache_key, messages
 from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 from .reply_limits import ReplyLimits
@@ -310,15 +309,11 @@ class ModelCall:
             traceparent=context.traceparent(self.key),
         )
 
-        def publish(text: str) -> None:
-            token = Token(**self.common, time=now(), run_id=context.run_id, text=text, answer=self.closing)
-            context.broadcast.publish(token)
+        def publish(text: str, restart: bool) -> None:
+            common = {**self.common, "time": now(), "run_id": context.run_id}
+            context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
-        stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
-
-        def show(piece: str) -> None:
-            stream.add(splitter.add(piece))
-
+        live = LiveText(context.redact_text, publish)
         context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
@@ -326,7 +321,7 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 await slot.ready()
                 started_at = time.monotonic()
-                shown = show if context.broadcast.wants(self.closing) and not quiet else None
+                shown = live.add if context.broadcast.wants(self.closing) and not quiet else None
                 result = separate(await complete_call(provider, call, shown))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
@@ -336,8 +331,7 @@ class ModelCall:
                 # No fault of the host's: no other seat could connect either.
                 context.halt.request(Starved(context.run_id))
         finally:
-            stream.add(splitter.end())
-            stream.end()
+            live.end()
         return Response(started, result, time.monotonic() - started_at)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
