@@ -347,9 +347,9 @@ class ModelCall:
             name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
         )
 
-    def _text(self) -> str:
-        """Return all text of the request that counts as tokens; not kept, as it is a copy of the prompt."""
-        return "\n".join(texts(self.ask, self._tools()))
+    def _text(self, thoughts: bool = True) -> str:
+        """Return all text that counts as tokens, see `texts`; not kept, as it is a copy of the prompt."""
+        return "\n".join(texts(self.ask, self._tools(), thoughts=thoughts))
 
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
         price, wrote = self.ask.seat.price, bool(done.text or done.reasoning)
@@ -390,7 +390,9 @@ class ModelCall:
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
-            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._text(), done)))),
+            notes=tuple(
+                map(redact, context.new_notes(host_notes(ask.seat, self._text(thoughts=False), done)))
+            ),
             elapsed_s=round(elapsed, 3),
             finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
             reasoning=stored_reasoning(done, redact),
