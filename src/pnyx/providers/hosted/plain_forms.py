@@ -130,9 +130,14 @@ def _settings(call: Call, limit: str, seed: str = "") -> Body:
 
 
 def _chat_turns(plain: PlainCall) -> Body:
-    turns = [("system", text) for text in plain.system] + [(turn.role, sendable(turn.text)) for turn in plain.turns]
+    turns: list[tuple[str, str]] = [("system", text) for text in plain.system]
+    turns += [(turn.role, sendable(turn.text)) for turn in plain.turns]
     messages = [{"role": role, "content": text} for role, text in turns]
-    return {"model": plain.call.model, "stream": plain.stream, "messages": messages}
+    body = {"model": plain.call.model, "stream": plain.stream, "messages": messages}
+    if plain.schema is not None:
+        format = {"name": plain.schema.name, "schema": plain.schema.document, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": format}
+    return body
 
 
 def _chat(plain: PlainCall) -> Body | None:
@@ -158,10 +163,7 @@ def _chat(plain: PlainCall) -> Body | None:
         body["stream_options"] = {"include_usage": True}
     if effort:
         body["reasoning_effort"] = effort
-    if plain.schema is not None:
-        format = {"name": plain.schema.name, "schema": plain.schema.document, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": format}
-    elif call.schema is not None:
+    if plain.schema is None and call.schema is not None:
         body["response_format"] = {"type": "json_object"}
     return body
 
@@ -290,7 +292,6 @@ MISTRAL_CHAT = PlainForm(
     (_BEARER, _ACCEPT, _JSON),
     _mistral_chat,
     version="/v1",
-    takes_schema=lambda model: False,
 )
 MESSAGES = PlainForm(
     "/v1/messages",
