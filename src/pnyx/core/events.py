@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import Unreadable
@@ -311,7 +312,8 @@ Event = (
 )
 _TYPES: dict[str, type[Event]] = {cls.type: cls for cls in get_args(Event) if cls is not UnknownEvent}
 _COMMON = tuple(f.name for f in fields(_Base))
-_NAMES = {cls: tuple(f.name for f in fields(cls)) for cls in (*_TYPES.values(), Token)}
+_NAMES = {cls: ("type", *(f.name for f in fields(cls))) for cls in (*_TYPES.values(), Token)}
+_VALUES = {cls: attrgetter(*names) for cls, names in _NAMES.items()}
 _TUPLES = {cls: {f.name for f in fields(cls) if str(f.type).startswith("tuple")} for cls in _TYPES.values()}
 
 
@@ -341,7 +343,7 @@ def to_json(event: Event) -> dict[str, Any]:
     if isinstance(event, UnknownEvent):
         return dict(event.document)
     # `asdict` copies every value deeply, which costs more than the rest of writing an event.
-    return {"type": event.type} | {name: getattr(event, name) for name in _NAMES[type(event)]}
+    return dict(zip(_NAMES[type(event)], _VALUES[type(event)](event), strict=True))
 
 
 def from_json(document: Mapping[str, Any]) -> Event:

@@ -134,7 +134,11 @@ def _chat_turns(plain: PlainCall) -> Body:
     system = [*plain.system, *filter(None, [plain.instructions])]
     turns = [("system", text) for text in system] + [(turn.role, sendable(turn.text)) for turn in plain.turns]
     messages = [{"role": role, "content": text} for role, text in turns]
-    return {"model": plain.call.model, "stream": plain.stream, "messages": messages}
+    body = {"model": plain.call.model, "stream": plain.stream, "messages": messages}
+    if plain.schema is not None:
+        format = {"name": plain.schema.name, "schema": plain.schema.document, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": format}
+    return body
 
 
 def _chat(plain: PlainCall) -> Body | None:
@@ -160,10 +164,7 @@ def _chat(plain: PlainCall) -> Body | None:
         body["stream_options"] = {"include_usage": True}
     if effort:
         body["reasoning_effort"] = effort
-    if plain.schema is not None:
-        format = {"name": plain.schema.name, "schema": plain.schema.document, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": format}
-    elif plain.instructions:
+    if plain.schema is None and plain.instructions:
         body["response_format"] = {"type": "json_object"}
     return body
 
@@ -296,7 +297,6 @@ MISTRAL_CHAT = PlainForm(
     (_BEARER, _ACCEPT, _JSON),
     _mistral_chat,
     version="/v1",
-    takes_schema=lambda model: False,
 )
 MESSAGES = PlainForm(
     "/v1/messages",
