@@ -193,8 +193,7 @@ class ModelCall:
         `token_limit` tokens. Return whether that succeeded."""
         # Always from the full request: a shortened one no longer marks which parts are replies of others.
         room = min(token_limit - self.image_tokens, sys.maxsize)
-        shortened = fit(self.full_ask, int(room), self._tools())
-        if shortened is None:
+        if (shortened := fit(self.full_ask, int(room), self._tools())) is None:
             return False
         self.ask, self.cut_chars = shortened
         self.input_tokens = most_tokens(self._text())
@@ -357,14 +356,13 @@ class ModelCall:
         return budget.bill(started, price, done.usage, self.input_tokens, wrote, done.searches, images)
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
-        context, ask = self.context, self.ask
+        context, ask, redact = self.context, self.ask, self.context.redact_text
         bill = self._bill(started, done)
         absent = absence(done, no_answer(done, bill.usage, self.limits.setting(started.max_tokens)))
         if done.tool_calls and ask.tools:
             absent = None
         if ask.max_tokens is None and done.finish_reason == "stop" and bill.usage.output_tokens:
             context.note_answer(bill.usage.output_tokens)
-        redact = context.redact_text
         text = redact(done.text)
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
         finished = CallFinished(
