@@ -49,6 +49,8 @@ __all__ = [
 
 PART_CHARS = 100_000
 """Most characters of a part of a transcript with more than one entry: as much as assistants read at once."""
+LISTED_CHARS = 2_000
+"""Most characters of a text in a list of runs; `show` has the whole run."""
 QUICK = "quick"
 """The preset of a call that sets none: assistants wait for their answers."""
 NOTICE = (
@@ -254,7 +256,7 @@ async def recall(caller: Caller, request: RecallQuery) -> ToolResult:
 
 
 def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> ToolResult:
-    """Return one line per run, and its snippet if it has one. head: a line before them."""
+    """Return one line per run, and its snippet if it has one; long texts cut. head: a line before them."""
     markdown = Markdown(caller.service.redact)
     lines = [head] if head and found else []
     for run in found:
@@ -263,7 +265,16 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
             f"{markdown.plain(clip(run['question'], 100))}"
         )
         lines += [f"  > {markdown.plain(run['snippet'])}"] if run.get("snippet") else []
-    return ToolResult(_text(lines or ["No runs."]), _data({"notice": NOTICE, "runs": found}))
+    return ToolResult(_text(lines or ["No runs."]), _data({"notice": NOTICE, "runs": _cut(found)}))
+
+
+def _cut(value: Any) -> Any:
+    """A JSON value with long texts cut: 100 questions as long as books are 435 MB."""
+    if isinstance(value, str):
+        return value if len(value) <= LISTED_CHARS else value[:LISTED_CHARS] + "…"
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    return list(map(_cut, value)) if isinstance(value, list | tuple) else value
 
 
 async def protocols(caller: Caller, request: NoArguments) -> ToolResult:
