@@ -242,21 +242,26 @@ async def delete(caller: Caller, request: RunReference) -> ToolResult:
 
 async def runs(caller: Caller, request: RunQuery) -> ToolResult:
     """List runs. Raises `StoreError`."""
-    found = await caller.service.list_runs(
-        request.status, request.limit, owner=caller.owner, tag=request.tag, pinned=request.pinned
-    )
-    return _run_list(caller, [record.printed for record in found])
+    find = partial(caller.service.list_runs, owner=caller.owner, tag=request.tag, pinned=request.pinned)
+    found, after = list[dict[str, Any]](), None
+    while len(found) < request.limit:
+        page = await find(request.status, request.limit - len(found), after=after)
+        found += [_cut(record.printed) for record in page]
+        if not page.has_more:
+            break
+        after = page[-1].row.created_at, page[-1].row.id
+    return _run_list(caller, found)
 
 
 async def recall(caller: Caller, request: RecallQuery) -> ToolResult:
     """Find runs by words. Raises `UsageError` if the text has no word, `StoreError`."""
     found = await caller.service.recall(request.text, request.limit, owner=caller.owner)
     note = "" if found.every else "No run has all of these words; these have some of them."
-    return _run_list(caller, found.to_json(), note)
+    return _run_list(caller, _cut(found.to_json()), note)
 
 
 def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> ToolResult:
-    """Return one line per run, and its snippet if it has one; long texts cut. head: a line before them."""
+    """Return one line per run, and its snippet if it has one. head: a line before them."""
     markdown = Markdown(caller.service.redact)
     lines = [head] if head and found else []
     for run in found:
@@ -265,7 +270,7 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
             f"{markdown.plain(clip(run['question'], 100))}"
         )
         lines += [f"  > {markdown.plain(run['snippet'])}"] if run.get("snippet") else []
-    return ToolResult(_text(lines or ["No runs."]), _data({"notice": NOTICE, "runs": _cut(found)}))
+    return ToolResult(_text(lines or ["No runs."]), _data({"notice": NOTICE, "runs": found}))
 
 
 def _cut(value: Any) -> Any:
