@@ -107,7 +107,7 @@ SPENT = regex(
     r"|insufficient (?:account )?(?:balance|credits?|funds)|insufficient_(?:balance|credits?)"
     r"|balance is insufficient|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits"
     r"|(?:out of|no|any) credits|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
-    r"|purchase (?:more )?credits|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
+    r"|purchase (?:more )?credits|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded|exceeded\w*budget"
     r"|regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due|PerDay"
