@@ -40,5 +40,5 @@ def test_the_address_of_a_search_service_has_no_query() -> None:
 
 @pytest.mark.parametrize("url", ["htp://host/v1", "http:///v1", "http://user@host/v1?api-version=1"])
 def test_what_is_wrong_with_the_address_of_a_model_host_is_not_its_query(url: str) -> None:
-    with pytest.raises(ValueError, match="an http or https address, without user, password or fragment$"):
+    with pytest.raises(ValueError, match=r"an http or https address, without user, password or fragment$"):
         host_url(url)

@@ -36,6 +36,7 @@ from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, may_begin_i
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
 from .responses_requests import as_responses, in_chat_words
+from .returned_thoughts import return_thoughts
 from .thinking_switches import set_router_thinking, set_thinking
 
 if TYPE_CHECKING:
@@ -157,6 +158,9 @@ class HostedProvider:
             set_thinking(request.body, self._hostname, call, learned.reasons)
         elif self._dialect.thinking == "openrouter":
             set_router_thinking(request.body, call)
+        if any(message.tool_calls for message in call.messages):
+            field = ("reasoning",) if self._dialect.thinking == "openrouter" else ()
+            return_thoughts(request.body, call, learned.thoughts, *field)
         if self._dialect.caching == "key" and call.cache_key:
             request.body["prompt_cache_key"] = call.cache_key
         if call.traceparent:

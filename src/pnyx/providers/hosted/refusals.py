@@ -39,7 +39,7 @@ DISPENSABLE = frozenset(("cache_control", "prompt_cache_key", "stream_options", 
 WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "user", "store", "usage"))
 
 _REFUSED = regex(
-    r"un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
+    r"incompatible|un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
     r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed|available|enabled|accept(?:ed)?|valid|compatible"
     r"|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
     r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
@@ -85,7 +85,7 @@ _TOOLS = regex(
 _SCHEMA = regex(
     r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
     r"|output.?format|guided.?(?:decoding|json)|response.?mime.?type|application/json"
-    r"|(?:specified|response) schema|schema is too"
+    r"|(?:specified|response) schema|schema is too|schemas contains? too"
     r"|the word '?json",
     re.IGNORECASE,
 )
@@ -95,7 +95,7 @@ _PLAIN_WORDS = {
     **dict.fromkeys(("reasoning", "thinking", "thinkingConfig", "enable_thinking"), _THINKING),
     "thinking_budget": regex(r"thinking budget", re.IGNORECASE),
     "chat_template_kwargs": regex(r"chat.?template", re.IGNORECASE),
-    "reasoning_effort": regex(r"reasoning|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
+    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
     "tools": _TOOLS,
     "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),
     "stream_options": regex(r"include_usage", re.IGNORECASE),
