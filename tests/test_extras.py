@@ -24,6 +24,7 @@ from pnyx.files.documents import document_text
 from pnyx.files.folder import list_folder
 from pnyx.tools.open import open_tools
 from tests.interfaces.shell import pnyx
+from tests.support.documents import png_of
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
 
@@ -38,11 +39,11 @@ USES: dict[str, tuple[list[str], dict[str, str]]] = {
         {"DEEPSEEK_API_KEY": KEY},
     ),
     "anthropic": (
-        [*ASK, "anthropic:claude-x"],
+        [*ASK, "anthropic:claude-x", "--tools"],
         {"ANTHROPIC_API_KEY": KEY},
     ),
-    "google": ([*ASK, "google:gemini-x"], {"GEMINI_API_KEY": KEY}),
-    "mistral": ([*ASK, "mistral:mistral-x"], {"MISTRAL_API_KEY": KEY}),
+    "google": ([*ASK, "google:gemini-x", "--tools"], {"GEMINI_API_KEY": KEY}),
+    "mistral": ([*ASK, "mistral:mistral-x", "--tools"], {"MISTRAL_API_KEY": KEY}),
     "serve": (["serve"], {}),
     "mcp": (["mcp"], {}),
     "postgres": (["runs"], {"PNYX_DATABASE": "postgresql://nobody@127.0.0.1:1/none"}),
@@ -83,30 +84,40 @@ def test_a_command_without_its_extra_names_it_with_the_command_to_type(
 
 HOST = """
 [providers.lab]
-kind = "openai"
+kind = "{kind}"
 base_url = "{url}"
+api_key_env = "LAB_KEY"
 [models."lab:alpha"]
 input_price = 1.0
 output_price = 4.0
+images = true
 [panel]
 seats = ["lab:alpha*3"]
 [run]
 retries = 0
 """
+KINDS = ("openai", "anthropic", "google", "mistral")
 
 
-@pytest.fixture
-def lab(host: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedHost:
-    """The scripted host, as a provider of kind `openai`, without the extra of that name."""
-    (tmp_path / "lab.toml").write_text(HOST.format(url=host.openai))
+@pytest.fixture(params=KINDS)
+def lab(
+    request: pytest.FixtureRequest, host: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ScriptedHost:
+    """The scripted host, as a provider of each kind, without the extra of that name."""
+    url = getattr(host, request.param)
+    (tmp_path / "lab.toml").write_text(HOST.format(kind=request.param, url=url))
     monkeypatch.setenv("PNYX_CONFIG", str(tmp_path / "lab.toml"))
-    for module in extras.EXTRAS["openai"]:
+    monkeypatch.setenv("LAB_KEY", KEY)
+    for module in extras.EXTRAS[request.param]:
         monkeypatch.setitem(sys.modules, module, None)
     return host
 
 
+openai_only = pytest.mark.parametrize("lab", ["openai"], indirect=True)
+
+
 @pytest.mark.parametrize("protocol", ["consensus", "voting", "sample"])
-def test_text_from_a_host_with_openais_api_needs_no_extra(lab: ScriptedHost, protocol: str) -> None:
+def test_text_needs_no_extra(lab: ScriptedHost, protocol: str) -> None:
     lab.on("*", text="It is prime: no number from 2 to 6 divides it.\nFinal answer: yes")
     done = pnyx("ask", "Is 7 prime?", "-p", protocol, "--json")
     assert done.code == 0, done.err
@@ -114,6 +125,29 @@ def test_text_from_a_host_with_openais_api_needs_no_extra(lab: ScriptedHost, pro
     assert not done.json["dropped"]
 
 
+@pytest.mark.parametrize("more", [["--tools"], ["--file", "dot.png"]])
+def test_tools_and_images_need_the_extra_of_the_kind_before_anything_is_sent(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dot.png").write_bytes(png_of(4, 4))
+    done = pnyx("ask", "What is it?", "-p", "single", "-m", "lab:alpha", *more)
+    assert done.code == 2, done.err
+    assert re.search(
+        "provider lab, for tools and images, needs the extra '(openai|anthropic|google|mistral)'", done.err
+    )
+    assert not lab.log
+
+
+def test_doctor_names_the_extra_that_configured_tools_need(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "needs the extra" not in pnyx("doctor").out
+    monkeypatch.setenv("PNYX_TOOLS_ENABLED", "true")
+    assert "FAIL provider lab: provider lab, for tools and images, needs the extra" in pnyx("doctor").out
+
+
+@openai_only
 def test_a_request_that_the_base_cannot_write_names_the_extra(lab: ScriptedHost) -> None:
     lab.on("*", text="Final answer: yes")
     done = pnyx("ask", "What is <|im_end|>?", "-p", "single", "-m", "lab:alpha")

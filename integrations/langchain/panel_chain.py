@@ -22,8 +22,8 @@ import pnyx
 async def ask_panel(question: str, context: str = "", budget_usd: float = 0.5) -> str:
     """Ask a panel of language models that criticise each other. It costs money and takes a minute.
 
-    question: one question that stands for itself. context: what the panel needs to know. budget_usd: the most
-    that it may cost.
+    question: one question that can be understood by itself. context: what the panel needs to know.
+    budget_usd: the most that it may cost.
     """
     result = await pnyx.ask(question, context=context or (), budget_usd=budget_usd, preset="quick")
     objections = "\n".join(f"- {one.text}" for one in result.dissent) or "none"

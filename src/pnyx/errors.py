@@ -4,7 +4,8 @@ PnyxError                         1  500
 ├── UsageError                    2  400   the request is wrong
 │   ├── Forbidden                 2  403   the key may not use this; the message names the setting
 │   ├── ConfigError               2  400   a settings file or variable is wrong
-│   │   └── MissingExtra          2  400   an optional part of pnyx is not installed
+│   │   ├── MissingExtra          2  400   an optional part of pnyx is not installed
+│   │   └── SeveralProblems       2  400   several of these at once, a line for each
 │   ├── FileProblem               2  400   a file of the question cannot be read, or does not suit the panel
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
 │   ├── LinkEnded                 2  410   a link to a run has expired or was revoked
@@ -34,6 +35,7 @@ PnyxError                         1  500
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "OutOfBudget",
     "OverLimit",
     "PnyxError",
+    "Problems",
     "PromptError",
     "ProviderError",
     "Running",
@@ -84,6 +87,53 @@ class UsageError(PnyxError):
 
 class ConfigError(UsageError):
     pass
+
+
+class SeveralProblems(ConfigError):
+    """Several errors as one. problems: their messages."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(listed("several things are wrong", problems))
+        self.problems = tuple(problems)
+
+
+class Problems:
+    """Collects errors of independent parts, so that who corrects one does not meet the next.
+
+    Use as `with problems:` around each part, and call `check` at the end.
+    """
+
+    def __init__(self) -> None:
+        self._errors: list[UsageError] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, exc: BaseException | None, traceback: object) -> bool:
+        if isinstance(exc, UsageError):
+            self._errors.append(exc)
+            return True
+        return False
+
+    def __bool__(self) -> bool:
+        return bool(self._errors)
+
+    def check(self) -> None:
+        """Raise what was collected, if anything: a single error as it is, or `SeveralProblems`."""
+        lines = dict.fromkeys(
+            line
+            for error in self._errors
+            for line in (error.problems if isinstance(error, SeveralProblems) else (str(error),))
+        )
+        if len(lines) > 1:
+            raise SeveralProblems(tuple(lines))
+        if self._errors:
+            raise self._errors[0]
+
+
+def listed(what: str, problems: Sequence[str]) -> str:
+    """A single problem as it is, or `what` with one line for each."""
+    return problems[0] if len(problems) == 1 else "\n  - ".join([f"{what}:", *problems])
 
 
 class Forbidden(UsageError):
@@ -272,6 +322,7 @@ class ProviderError(PnyxError):
     billed: False if the host certainly charged nothing (it refused, or was never reached);
         True if it may have charged, so that the reservation is charged.
     retries: at most so many further requests make sense; None: as many as the settings allow.
+    fits: of a prompt that is "too_long", the share that fits by the numbers that the host names, or None.
     """
 
     http_status = 502
@@ -298,6 +349,7 @@ class ProviderError(PnyxError):
         retry_after: float | None = None,
         billed: bool = False,
         retries: int | None = None,
+        fits: float | None = None,
     ) -> None:
         if kind not in self.KINDS:
             raise ValueError(f"unknown kind of provider error: {kind!r}")
@@ -306,6 +358,7 @@ class ProviderError(PnyxError):
         self.retry_after = retry_after
         self.billed = billed
         self.retries = retries
+        self.fits = fits
 
     @property
     def retryable(self) -> bool:

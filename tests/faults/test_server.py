@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import threading
@@ -17,6 +18,7 @@ import pytest
 
 from tests.faults.trial import Trial, most_memory, received
 from tests.support.announced import address_and_key
+from tests.support.assistants import HELLO
 from tests.support.forked import Process
 from tests.support.serving import events_of
 from tests.support.waiting import STALL_S
@@ -202,6 +204,38 @@ async def test_a_server_that_stops_waits_for_the_calls_in_flight_of_a_run_that_n
     assert server.process.returncode == 0
     assert await asyncio.to_thread(resumed, trial, run) == 0
     verdict = await asyncio.to_thread(trial.check, "stopped without clients, resumed")
+    assert (verdict.uncertain, len(trial.host.log)) == (0, len(verdict.run.attempts))
+
+
+async def test_a_server_that_stops_answers_the_mcp_call_that_waits_for_a_run(trial: Trial) -> None:
+    answered = threading.Event()
+    trial.host.on("*", until=answered.is_set)
+    call = {"name": "ask", "arguments": VOTE}
+    with serving(trial, LONG_DRAIN) as server:
+        async with server.client() as client:
+            client.headers["Accept"] = "application/json, text/event-stream"
+            hello = await client.post("/mcp", json=HELLO)
+            client.headers["mcp-session-id"] = hello.headers["mcp-session-id"]
+            await client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+            ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+            async with (
+                client.stream("GET", "/mcp") as messages,
+                client.stream("POST", "/mcp", json=ask) as response,
+            ):
+                await until(lambda: len(trial.host.log) == 3)
+                server.process.send_signal(signal.SIGTERM)
+                await until(lambda: received(server.process, signal.SIGTERM))
+                await asyncio.sleep(0.5)
+                answered.set()
+                data = [line[6:] async for line in response.aiter_lines() if line.startswith("data: {")]
+                # The stream of a session has no end of its own. It ends too, and nobody waits for it.
+                assert [line async for line in messages.aiter_lines() if "method" in line] == []
+            await asyncio.to_thread(server.process.wait, 60)
+    assert server.process.returncode == 0
+    run = json.loads(data[-1])["result"]["structuredContent"]
+    assert (run["status"], run["stop_reason"]) == ("paused", "interrupted")
+    assert await asyncio.to_thread(resumed, trial, run["run_id"]) == 0
+    verdict = await asyncio.to_thread(trial.check, "stopped within an MCP call, which says so; resumed")
     assert (verdict.uncertain, len(trial.host.log)) == (0, len(verdict.run.attempts))
 
 

@@ -11,13 +11,15 @@ import pytest
 from docx import Document
 from openpyxl import Workbook
 from pypdf import PdfReader, PdfWriter
+from pypdf.errors import DependencyError
 
 from pnyx.config.schema import ContextSettings
 from pnyx.core.context.files import File, Source
 from pnyx.errors import UsageError
-from pnyx.files.documents import document_kind
+from pnyx.files.documents import REFUSED, document_kind
 from pnyx.files.images import image_info, image_tokens
 from pnyx.files.read import Reading, read_files
+from pnyx.tools.child import document
 from tests.support.documents import pdf_of, png_of
 
 LIMITS = ContextSettings()
@@ -75,18 +77,73 @@ async def test_an_excel_file_has_every_row_with_its_sheet_and_number() -> None:
 
 
 async def test_an_encrypted_pdf_and_a_scanned_one_say_what_to_do() -> None:
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf_of("secret"))))
-    writer.encrypt("password", algorithm="RC4-128")
-    file = io.BytesIO()
-    writer.write(file)
     with pytest.raises(UsageError, match="it is encrypted: give a copy without its password"):
-        await read("locked.pdf", file.getvalue())
+        await read("locked.pdf", encrypted("password"))
     blank = PdfWriter()
     blank.add_blank_page(100, 100)
     empty = io.BytesIO()
     blank.write(empty)
     with pytest.raises(UsageError, match="holds no text; if it is scanned, give its pages as images"):
         await read("scan.pdf", empty.getvalue())
+
+
+def encrypted(password: str) -> bytes:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf_of("secret"))))
+    writer.encrypt(password, algorithm="RC4-128")
+    file = io.BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
+def test_a_pdf_that_no_installed_library_decrypts_is_named_as_encrypted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def decrypt(reader: PdfReader, password: str) -> None:
+        raise DependencyError("cryptography>=3.1 is required for AES algorithm")
+
+    monkeypatch.setattr(PdfReader, "decrypt", decrypt)
+    assert document(encrypted(""), {"kind": "pdf"}) == REFUSED
+    assert (
+        capsys.readouterr().out == "it is encrypted, with or without a password: give a copy without that\n"
+    )
+
+
+METHOD, FLAGS = 8, 6
+"""Places in the header of a part."""
+
+
+@pytest.mark.parametrize("kind", ["docx", "xlsx"])
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ((METHOD, 97), "report.*: its parts are compressed in a form that is not read: save it again"),
+        ((METHOD, 9), "report.*: its parts are compressed in a form that is not read: save it again"),
+        ((FLAGS, 1), "report.*: it is encrypted: give a copy without its password"),
+    ],
+)
+async def test_a_document_that_cannot_be_unpacked_says_why(
+    kind: str, mark: tuple[int, int], message: str
+) -> None:
+    document = Workbook() if kind == "xlsx" else Document()
+    with pytest.raises(UsageError, match=message):
+        await read(f"report.{kind}", marked(saved(document), *mark))
+
+
+def marked(archive: bytes, place: int, value: int) -> bytes:
+    """The ZIP archive with two bytes of the header of every part, and of its entry in the list, replaced."""
+    data = bytearray(archive)
+    for header, at in ((b"PK\3\4", place), (b"PK\1\2", place + 2)):
+        found = data.find(header)
+        while found >= 0:
+            struct.pack_into("<H", data, found + at, value)
+            found = data.find(header, found + 4)
+    return bytes(data)
+
+
+async def test_an_encrypted_office_document_is_named_as_such() -> None:
+    data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le")
+    with pytest.raises(UsageError, match=r"plan\.docx: it is encrypted: give a copy without its password"):
+        await read("plan.docx", data)
 
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "xlsx"])

@@ -11,7 +11,8 @@ import pytest
 from pnyx import extras
 from pnyx.config.schema import ModelSettings, ProviderSettings, Settings
 from pnyx.errors import ConfigError
-from pnyx.providers.catalogue import STRONG, DefaultPanel, default_panel
+from pnyx.providers.catalogue import STRONG
+from pnyx.providers.default_panel import DefaultPanel, default_panel
 from pnyx.providers.embedded.weights_table import KNOWN
 
 

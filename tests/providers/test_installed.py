@@ -15,7 +15,8 @@ from pnyx.config.schema import OWN, ProviderSettings, Settings
 from pnyx.errors import ConfigError, ProviderError
 from pnyx.interfaces.open_settings import open_settings
 from pnyx.providers.base import Call, Message, ensure_open
-from pnyx.providers.catalogue import Catalogue, default_panel
+from pnyx.providers.catalogue import Catalogue
+from pnyx.providers.default_panel import default_panel
 from pnyx.providers.installed import KINDS, configure, is_usable, key_variables, list_models, problems
 from pnyx.providers.kind import ProviderConfig, ProviderKind, Setting
 from pnyx.providers.registry import Providers

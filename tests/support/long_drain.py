@@ -9,12 +9,10 @@ import sys
 
 from pnyx.interfaces.cli import main
 from pnyx.interfaces.cli.actions import serve
-from pnyx.interfaces.http import streaming
 from pnyx.interfaces.service import RunService
 
 DRAIN_S = 300.0
-for module in (serve, streaming):
-    setattr(module, "DRAIN_S", DRAIN_S)  # noqa: B010 (a constant)
+setattr(serve, "DRAIN_S", DRAIN_S)  # noqa: B010 (a constant)
 RunService.drain.__defaults__ = (DRAIN_S,)
 
 if __name__ == "__main__":

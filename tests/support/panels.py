@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,9 @@ class Hosts:
 
     def get(self, name: str) -> Host:
         return self.hosts[name]
+
+    def check(self, names: Iterable[str], beyond_text: Collection[str] = ()) -> None:
+        pass
 
     async def close(self) -> None:
         pass

@@ -1,4 +1,4 @@
-/** The files of an evaluation are told apart by their content, and questions keep the order of the log. */
+/** The files of an evaluation are distinguished by their content, and questions keep the order of the log. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Answer, NOT_ONE, difference, differs, readFile } from "../src/evaluation/evaluation.ts";

@@ -19,7 +19,7 @@ from typing import Any, get_args, get_origin
 from pydantic import ValidationError
 
 from ..core.protocol import Option, Protocol
-from ..errors import ConfigError, UsageError
+from ..errors import ConfigError, UsageError, listed
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
 from ..similar import nearest
@@ -327,9 +327,8 @@ def phase_problems(settings: Settings, registry: Iterable[Protocol]) -> Iterator
 
 
 def _raise_problems(problems: list[str]) -> None:
-    lines = list(dict.fromkeys(problems))
-    if lines:
-        raise ConfigError(lines[0] if len(lines) == 1 else "\n  - ".join(["the settings are wrong:", *lines]))
+    if lines := list(dict.fromkeys(problems)):
+        raise ConfigError(listed("the settings are wrong", lines))
 
 
 def database_url(settings: Settings, env: Mapping[str, str] = os.environ) -> str:

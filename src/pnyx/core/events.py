@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import Unreadable
@@ -111,11 +112,15 @@ class CallStarted(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token(_Base):
-    """A piece of text as it arrives; never stored. answer: whether the reply is to be the run's answer."""
+    """A piece of text as it arrives; never stored. answer: whether the reply is to be the run's answer.
+
+    restart: what arrived of the reply before was not part of its answer, and this piece replaces it.
+    """
 
     type: ClassVar[Literal["token"]] = "token"
     text: str
     answer: bool = False
+    restart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +316,8 @@ Event = (
 )
 _TYPES: dict[str, type[Event]] = {cls.type: cls for cls in get_args(Event) if cls is not UnknownEvent}
 _COMMON = tuple(f.name for f in fields(_Base))
-_NAMES = {cls: tuple(f.name for f in fields(cls)) for cls in (*_TYPES.values(), Token)}
+_NAMES = {cls: ("type", *(f.name for f in fields(cls))) for cls in (*_TYPES.values(), Token)}
+_VALUES = {cls: attrgetter(*names) for cls, names in _NAMES.items()}
 _TUPLES = {cls: {f.name for f in fields(cls) if str(f.type).startswith("tuple")} for cls in _TYPES.values()}
 
 
@@ -341,7 +347,7 @@ def to_json(event: Event) -> dict[str, Any]:
     if isinstance(event, UnknownEvent):
         return dict(event.document)
     # `asdict` copies every value deeply, which costs more than the rest of writing an event.
-    return {"type": event.type} | {name: getattr(event, name) for name in _NAMES[type(event)]}
+    return dict(zip(_NAMES[type(event)], _VALUES[type(event)](event), strict=True))
 
 
 def from_json(document: Mapping[str, Any]) -> Event:

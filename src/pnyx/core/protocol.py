@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from typing import Protocol as Interface
 
-from ..errors import UsageError
+from ..errors import Problems, UsageError
 from ..similar import among
 from .decision import Brief, Decision
 from .models import Seat
@@ -152,11 +152,13 @@ class Protocol:
 
         Raises `UsageError` for an unknown option or a value that `Option.check` rejects.
         """
-        for name in values:
-            if name not in self.options:
-                there = f"it has: {', '.join(sorted(self.options)) or 'none'}"
-                raise UsageError(f"{self.name} has no option {name!r}{among(name, self.options, there)}")
-        return {
-            name: option.check(f"{self.name}.{name}", values[name]) if name in values else option.default
-            for name, option in self.options.items()
-        }
+        resolved = {name: option.default for name, option in self.options.items()}
+        problems = Problems()
+        for name, value in values.items():
+            with problems:
+                if name not in self.options:
+                    there = f"it has: {', '.join(sorted(self.options)) or 'none'}"
+                    raise UsageError(f"{self.name} has no option {name!r}{among(name, self.options, there)}")
+                resolved[name] = self.options[name].check(f"{self.name}.{name}", value)
+        problems.check()
+        return resolved

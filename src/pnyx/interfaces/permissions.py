@@ -15,7 +15,8 @@ from ..config.server_settings import KeyLimits
 from ..errors import ConfigError, Forbidden, PnyxError, UsageError
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
-from ..providers.catalogue import default_panel, parse_seats
+from ..providers.catalogue import parse_seats
+from ..providers.default_panel import default_panel
 from .keys import check_name
 
 if TYPE_CHECKING:

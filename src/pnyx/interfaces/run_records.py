@@ -26,7 +26,7 @@ from ..store.money.costs import CallCosts, call_costs, costs_of
 from ..store.records import outcomes, shares
 from ..store.records import runs as store
 from ..store.records.deletion import delete_run
-from ..store.records.entries import PAGE, Page
+from ..store.records.entries import PAGE, WHOLE_PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
@@ -117,9 +117,9 @@ class RunRecords:
         return await self._database.read(work)
 
     async def pages(self, row: store.RunRow) -> AsyncIterator[list[Event]]:
-        """The events that a run had when its row was read, in pages."""
+        """The events that a run had when its row was read, in pages of about 4 MB of text."""
         after = 0
-        while after < row.seq and (page := await self.page(row.id, after, PAGE)):
+        while after < row.seq and (page := await self.page(row.id, after, WHOLE_PAGE)):
             yield [event for event in page if (event.seq or 0) <= row.seq]
             after = page[-1].seq or row.seq
 

@@ -202,8 +202,7 @@ class RunService(RunRecords):
     def check_providers(self, spec: Spec) -> None:
         """Raise `UsageError` or `ConfigError` for a run that could not start, before it costs anything."""
         spec.check()
-        for seat in spec.callable_seats:
-            self.runner.providers.get(seat.provider)
+        self.runner.resources.check_providers(spec)
 
     async def start(self, spec: Spec) -> RunHandle:
         """Start a run in this process. Raises `UsageError`, `ConfigError`, `StoreError`."""

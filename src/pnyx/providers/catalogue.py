@@ -8,26 +8,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
-from ..config.paths import models_dir
-from ..config.schema import ModelSettings, ProviderSettings, Settings
-from ..config.stored_keys import ENVIRONMENT
+from ..config.panel_settings import split_seat
+from ..config.schema import ModelSettings, Settings
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
-from ..errors import ConfigError, UsageError
-from ..extras import need
-from .embedded.weights import find, installed
+from ..errors import Problems, UsageError
+from .embedded.weights import find
 from .embedded.weights_table import KNOWN
 from .images import reads_images
-from .installed import KINDS, is_usable, key_variables
+from .installed import KINDS
 from .usual_models import FAST, STRONG
 
 __all__ = [
     "FAST",
     "STRONG",
     "Catalogue",
-    "DefaultPanel",
     "ModelInfo",
-    "default_panel",
     "judge_seat",
     "parse_seats",
     "seats",
@@ -77,14 +73,6 @@ class ModelInfo:
     thinking_tokens: int | None = None
     images: bool = False
     source: str = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultPanel:
-    """The panel if none is configured. preset: the preset to run it with by default."""
-
-    refs: tuple[str, ...]
-    preset: str | None = None
 
 
 class Catalogue:
@@ -182,19 +170,33 @@ class Catalogue:
 def parse_seats(specs: Iterable[str], settings: Settings | None = None) -> tuple[str, ...]:
     """A reference for each seat of "provider:model" and "provider:model*N".
 
-    settings: for the suggestion in an error. Raises `UsageError`.
+    settings: for the suggestion in an error. Raises `UsageError`; with settings, it names also what is wrong
+    with the models of the other seats.
     """
     refs: list[str] = []
+    problems = Problems()
     for spec in specs:
-        _check_single(spec)
-        ref, star, times = spec.strip().partition("*")
-        _parse_ref(ref, settings)
-        if star and not (times.isdecimal() and 1 <= int(times) <= MAX_SEATS):
-            raise UsageError(f"{spec[:80]!r}: after * comes the number of seats, 1 to {MAX_SEATS}")
-        refs += [ref] * int(times or 1)
+        with problems:
+            refs += _parse_seat(spec, settings)
     if len(refs) > MAX_SEATS:
         raise UsageError(f"a panel has at most {MAX_SEATS} seats, not {len(refs)}")
+    if problems and settings is not None:
+        catalogue = Catalogue(settings)
+        for ref in refs:
+            with problems:
+                catalogue.describe_seat(ref)
+    problems.check()
     return tuple(refs)
+
+
+def _parse_seat(spec: str, settings: Settings | None) -> list[str]:
+    """A reference for each seat of one "provider:model*N"."""
+    _check_single(spec)
+    ref, count = split_seat(spec)
+    _parse_ref(ref, settings)
+    if not 1 <= count <= MAX_SEATS:
+        raise UsageError(f"{spec[:80]!r}: after * comes the number of seats, 1 to {MAX_SEATS}")
+    return [ref] * count
 
 
 def seats(
@@ -226,7 +228,12 @@ def seats(
             f"there is no seat {min(unknown)!r} for a role: seats are 1 to {len(refs)}, or a model"
         )
     others = cast or [""] * len(refs)
-    infos = {ref: catalogue.describe_seat(ref) for ref in refs}
+    infos: dict[str, ModelInfo] = {}
+    problems = Problems()
+    for ref in dict.fromkeys(refs):
+        with problems:
+            infos[ref] = catalogue.describe_seat(ref)
+    problems.check()
     return tuple(
         _seat(
             infos[ref],
@@ -250,8 +257,7 @@ def split_names(specs: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[
         name, equals, ref = spec.partition("=")
         if not equals or ":" in name or "/" in name:
             name, ref = "", spec
-        times = ref.partition("*")[2].strip()
-        seats = int(times) if times.isdecimal() else 1
+        seats = split_seat(ref)[1]
         if name:
             names[name.strip()] = tuple(range(count + 1, count + seats + 1))
         found.append(ref)
@@ -291,63 +297,6 @@ def _needs_short_prompts(info: ModelInfo) -> bool:
     if info.short_prompts is None:
         return info.context is not None and info.context <= SMALL_WINDOW
     return info.short_prompts
-
-
-def default_panel(settings: Settings, env: Mapping[str, str] = ENVIRONMENT) -> DefaultPanel:
-    """The models that `[models]` names of usable providers, and a strong one of every maker whose key is set.
-
-    If there is neither, and no provider is configured: the embedded models on this machine. A single model
-    takes three seats. Raises `ConfigError`, which says what to do, if no model can be used.
-    """
-    hosts = {name: host for name, host in settings.providers.items() if host.kind != "embedded"}
-    usable = {name for name, host in hosts.items() if is_usable(host, env)}
-    configured = [ref for ref in settings.models if ref.partition(":")[0] in usable]
-    makers: dict[str, str] = {}
-    for kind, models in STRONG.items():
-        provider = settings.provider(kind)
-        if provider.kind == kind and _is_official(provider) and is_usable(provider, env):
-            for model in models:
-                maker = model.partition("/")[0] if "/" in model else kind
-                makers.setdefault(maker, f"{kind}:{model}")
-    if refs := tuple(dict.fromkeys((*configured, *makers.values()))):
-        return DefaultPanel(_at_least_three(refs[:MAX_SEATS]))
-    if hosts:
-        raise ConfigError(_no_model_message(hosts, usable))
-    need(
-        "embedded",
-        "no API key is set. Set one, such as: export OPENAI_API_KEY=YOUR_KEY; "
-        "or let a model on this machine answer, which",
-    )
-    available = tuple(installed(models_dir(env)))
-    chosen = tuple(name for name in available if name in KNOWN and KNOWN[name].default) or available[:1]
-    if not chosen:
-        raise ConfigError(
-            "no API key is set, and no model is on this machine. Set a key, such as: "
-            "export OPENAI_API_KEY=YOUR_KEY; or fetch a small model: pnyx models pull qwen2.5-coder-0.5b"
-        )
-    return DefaultPanel(_at_least_three(tuple(f"embedded:{name}" for name in chosen)), "quick")
-
-
-def _is_official(provider: ProviderSettings) -> bool:
-    """Whether the provider is at its kind's own address, where the names of its models are known."""
-    kind = KINDS.find(provider.kind)
-    return kind is not None and kind.is_official(provider.base_url)
-
-
-def _no_model_message(hosts: Mapping[str, ProviderSettings], usable: Collection[str]) -> str:
-    """Why no configured provider has a model to use, and what to do."""
-    if usable:
-        names = ", ".join(name for name in hosts if name in usable)
-        first = next(name for name in hosts if name in usable)
-        return f"no model of {names} is named; name one with -m {first}:MODEL, or in [panel] seats"
-    keys = [f"${' or $'.join(key_variables(h))} ({name})" for name, h in hosts.items() if key_variables(h)]
-    if not keys:
-        return f"the kinds of {', '.join(hosts)} cannot be used; run pnyx doctor, or name seats in [panel]"
-    return f"no configured provider's key is set; set {', '.join(keys)}, or name other seats in [panel]"
-
-
-def _at_least_three(refs: tuple[str, ...]) -> tuple[str, ...]:
-    return refs * 3 if len(refs) == 1 else refs
 
 
 def _check_single(spec: str) -> None:

@@ -61,15 +61,19 @@ def address(settings: Settings, name: str) -> str | None:
     return provider.base_url or (kind.base_url if kind else None)
 
 
-def configure(name: str, provider: ProviderSettings, env: Mapping[str, str]) -> ProviderConfig:
+def configure(
+    name: str, provider: ProviderSettings, env: Mapping[str, str], *, beyond_text: bool = False
+) -> ProviderConfig:
     """What the kind of the provider called `name` opens it with.
 
-    Raises `ConfigError` if the kind cannot be used, its extra is not installed, or the key or address that it
-    requires is not set.
+    beyond_text: whether its requests have tools or images. Raises `ConfigError` if the kind cannot be used,
+    its extra is not installed, or the key or address that it requires is not set.
     """
     kind = KINDS.get(provider.kind)
     if kind.extra is not None:
         need(kind.extra, f"provider {name}")
+    if beyond_text and kind.sdk_extra is not None:
+        need(kind.sdk_extra, f"provider {name}, for tools and images,")
     for problem in _problems(kind, provider):
         raise ConfigError(f"provider {name} {problem}")
     return ProviderConfig(

@@ -17,15 +17,19 @@ MIN_SECRET = 6
 
 def redact_json(value: Any, redact: Callable[[str], str]) -> Any:
     """Return a JSON value with `redact` applied to every string in it, names of members included."""
-    match value:
-        case str():
-            return redact(value)
-        case Mapping():
-            return {redact(str(name)): redact_json(member, redact) for name, member in value.items()}
-        case list() | tuple():
-            return [redact_json(item, redact) for item in value]
-        case _:
-            return value
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict | Mapping):  # dict first: a mapping of another type takes longer to tell
+        return {
+            redact(str(name)): one if type(one) in _PLAIN else redact_json(one, redact)
+            for name, one in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [redact_json(item, redact) for item in value]
+    return value
+
+
+_PLAIN = frozenset((int, float, bool, type(None)))
 
 
 class Redactor:

@@ -7,12 +7,12 @@ that is available at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ..config.credentials import database_secrets, proxy_secrets
 from ..config.schema import OWN, Settings
 from ..config.stored_keys import ENVIRONMENT
-from ..errors import ConfigError
+from ..errors import ConfigError, Problems
 from ..gc_pause import paused_collection
 from .adapter import AnyProvider, adapt
 from .base import Call, Completion, Provider, can_search
@@ -59,6 +59,19 @@ class Providers:
         if name not in self._opened:
             self._opened[name] = _LazyProvider(self._opener(name), self._lock)
         return self._opened[name]
+
+    def check(self, names: Iterable[str], beyond_text: Collection[str] = ()) -> None:
+        """Raise `ConfigError` for all that the providers called `names` lack, such as keys.
+
+        beyond_text: those whose requests have tools or images.
+        """
+        problems = Problems()
+        for name in dict.fromkeys(names):
+            with problems:
+                self.get(name)
+                if name in beyond_text and name not in self._extra:
+                    configure(name, self._settings.provider(name), self._env, beyond_text=True)
+        problems.check()
 
     async def close(self) -> None:
         """Close every open provider, also after one of them fails to close."""

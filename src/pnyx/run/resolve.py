@@ -23,21 +23,21 @@ from ..config.load import NEEDS
 from ..config.schema import RunSettings, Settings, ToolsSettings
 from ..core.context.files import File, unique_names
 from ..core.decision import Given
+from ..core.models import Seat
 from ..core.prose.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material
 from ..core.thinking import EFFORTS, Effort
-from ..errors import NotFound, UsageError
+from ..errors import NotFound, Problems, UsageError
 from ..providers.catalogue import (
     Catalogue,
-    DefaultPanel,
-    default_panel,
     judge_seat,
     parse_seats,
     seats,
     split_names,
 )
+from ..providers.default_panel import DefaultPanel, default_panel
 from ..tools.open import enabled_tools
 from .calls.host_search import SEARCHES, TOOL
 from .calls.limits import Limits
@@ -122,28 +122,27 @@ def resolve(
     """
     values = _values(filled := with_saved_panel(request, settings))
     check_question(values.question)  # first: who forgot it need not hear about models and keys
-    protocol = _protocol(values.protocol or settings.run.protocol, settings)
-    models, names = split_names(values.models)
-    panel = _panel(settings, models)
     seed = values.seed if values.seed is not None else settings.run.seed
     label_seed = secrets.randbits(32) if seed is None else seed
-    cast = assign(values.cast, panel.refs) if values.cast else ()
-    options = {**_options(settings, protocol, values.preset, panel.preset), **filled.protocol_options}
-    catalogue = Catalogue(settings)
-    roles = {str(n): role for name, role in (values.roles or {}).items() for n in names.get(name, (name,))}
-    placed = seats(catalogue, panel.refs, roles, label_seed, cast)
-    judge = panel.refs[names[values.judge][0] - 1] if values.judge in names else values.judge
+    panel_preset, problems = None, Problems()
+    with problems:
+        panel_preset, placed, judge = _seats(values, settings, label_seed)
+    with problems:
+        protocol = _protocol(values.protocol or settings.run.protocol, settings)
+        options = {**_options(settings, protocol, values.preset, panel_preset), **filled.protocol_options}
+        options = protocol.resolve_options(options)
+    checked = _checked(values, settings, problems)
+    problems.check()
     spec = Spec(
         question=values.question,
         protocol=protocol.name,
         seats=placed,
-        judge=judge_seat(catalogue, judge, placed) if judge else None,
+        judge=judge,
         seed=label_seed,
-        options=protocol.resolve_options(options),
+        options=options,
         tables=settings.protocols,
         context=tuple(values.context),
         files=unique_names(values.files),
-        responses=parse_responses(values.responses),
         ground=values.ground,
         limits=_limits(settings.run, values.call_deadline_s, seed),
         budget_usd=values.budget_usd if values.budget_usd is not None else settings.budget.run_usd,
@@ -154,16 +153,49 @@ def resolve(
         owner=owner,
         conversation=conversation,
         saved_panel=request.panel,
-        language=_language(values.language) or settings.run.language,
         instructions=(values.instructions or "").strip() or None,
-        answer_schema=_answer_schema(values.answer_schema),
-        **_client_tools(values),
-        effort=_effort(values.effort),
-        thinking_tokens=_thinking_tokens(values.thinking_tokens),
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
+        **checked,
     )
     spec.check()
     return spec
+
+
+def _seats(
+    values: Any, settings: Settings, label_seed: int
+) -> tuple[str | None, tuple[Seat, ...], Seat | None]:
+    """Return the preset that the panel brings, its seats, and the judge that the request names."""
+    models, names = split_names(values.models)
+    catalogue, problems = Catalogue(settings), Problems()
+    with problems:
+        panel = _panel(settings, models)
+        cast = assign(values.cast, panel.refs) if values.cast else ()
+        given = (values.roles or {}).items()
+        roles = {str(n): role for name, role in given for n in names.get(name, (name,))}
+        placed = seats(catalogue, panel.refs, roles, label_seed, cast)
+    with problems:
+        ref, on_panel = values.judge, () if problems else placed
+        if ref in names:
+            ref = on_panel[names[ref][0] - 1].model if on_panel else None
+        judge = judge_seat(catalogue, ref, on_panel) if ref else None
+    problems.check()
+    return panel.preset, placed, judge
+
+
+def _checked(values: Any, settings: Settings, problems: Problems) -> dict[str, Any]:
+    """Return the fields of the spec that are checked each by itself, and collect the problems of all."""
+    fields: dict[str, Any] = {}
+    for read in (
+        lambda: {"language": _language(values.language) or settings.run.language},
+        lambda: {"answer_schema": _answer_schema(values.answer_schema)},
+        lambda: {"effort": _effort(values.effort)},
+        lambda: {"thinking_tokens": _thinking_tokens(values.thinking_tokens)},
+        lambda: {"responses": parse_responses(values.responses)},
+        lambda: _client_tools(values),
+    ):
+        with problems:
+            fields |= read()
+    return fields
 
 
 _TYPES: Mapping[Kind, Any] = {
@@ -197,9 +229,14 @@ def _values(request: RunRequest) -> Any:
     try:
         return _model()(**values)
     except ValidationError as exc:
-        error = exc.errors(include_url=False)[0]
-    name, *place = error["loc"]
-    raise UsageError(_type_message(OPTIONS[str(name)].keyword or str(name), place, error))
+        errors = exc.errors(include_url=False)
+    problems = Problems()
+    for error in errors:
+        name, *place = error["loc"]
+        with problems:
+            raise UsageError(_type_message(OPTIONS[str(name)].keyword or str(name), place, error))
+    problems.check()
+    raise AssertionError("a validation error has at least one error")
 
 
 def shared_caps(settings: Settings) -> dict[str, Any]:

@@ -54,11 +54,10 @@ class RunResources:
     async def prepare(self, spec: Spec) -> tuple[str, ...]:
         """Open the run's tools. Return notes about tools that are off, and why.
 
-        Raises `ConfigError` if a seat's provider lacks something, such as its key, or if grounding has no
+        Raises `ConfigError` if providers of seats lack something, such as their keys, or if grounding has no
         search: before any call costs money.
         """
-        for seat in spec.callable_seats:
-            self.providers.get(seat.provider)
+        self.check_providers(spec)
         without_search = await seats_without_search(spec.seats, self.providers.get) if spec.searches else ()
         needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools
         if spec.searches and not without_search:
@@ -72,6 +71,12 @@ class RunResources:
         if without_search:
             notes = (*notes, missing_search_note(without_search, SEARCH in self.toolbox.tools))
         return notes
+
+    def check_providers(self, spec: Spec) -> None:
+        """Raise `ConfigError` for all that the providers of the seats lack."""
+        seats, images = spec.callable_seats, any(file.is_image for file in spec.files)
+        beyond_text = {seat.provider for seat in seats if spec.tools or (images and seat.images)}
+        self.providers.check((seat.provider for seat in seats), beyond_text)
 
     def missing_tools(self, spec: Spec) -> set[str]:
         """Return the run's tools that are not available here. Hosts that search need no search tool."""

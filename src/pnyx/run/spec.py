@@ -18,7 +18,7 @@ from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..core.thinking import EFFORTS, Effort, Thinking
 from ..core.tool_calls import ToolOffer
-from ..errors import ConfigError, Unreadable, UsageError
+from ..errors import ConfigError, Problems, Unreadable, UsageError
 from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.call_form import with_calls
@@ -251,11 +251,21 @@ class Spec:
     def check(self) -> None:
         """Raise `UsageError` or `ConfigError` for a run that could not succeed."""
         check_question(self.question)
-        self.check_amounts()
+        problems = Problems()
+        for check in (self.check_amounts, self._check_texts, self._check_protocol, self._check_prices):
+            with problems:
+                check()
+        with problems:
+            check_files_fit(self.callable_seats, self.question, self.files)
+        problems.check()
+
+    def _check_texts(self) -> None:
         # These are stored in columns of their own, which JSON does not escape.
         for name in ("question", "owner", "conversation", "batch"):
             if not is_text(getattr(self, name) or ""):
                 raise UsageError(f"the {name} is not text: it contains NUL or half a character")
+
+    def _check_protocol(self) -> None:
         if self.responses and self.protocol_def.quorum_given is None:
             accepting = [one.name for one in protocols.loaded() if one.quorum_given is not None]
             raise UsageError(f"{self.protocol} does not accept responses; these do: {', '.join(accepting)}")
@@ -270,7 +280,8 @@ class Spec:
         if self.judge is not None and not self.protocol_def.judged:
             judged = [one.name for one in protocols.loaded() if one.judged]
             raise UsageError(f"{self.protocol} has no judge; these do: {', '.join(judged)}")
-        check_files_fit(self.callable_seats, self.question, self.files)
+
+    def _check_prices(self) -> None:
         unknown = sorted({seat.model for seat in self.callable_seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
@@ -286,19 +297,24 @@ class Spec:
 
     def check_amounts(self) -> None:
         """Raise `UsageError` for an invalid cap, deadline or seed."""
+        problems = Problems()
         for name in _AMOUNTS:
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (number and 0 < value <= MOST):
-                raise UsageError(
-                    f"{name} must be a number above 0 and at most {MOST:,.0f}, not {value!r}; "
-                    "leave it out to use the configured value"
-                )
+                with problems:
+                    raise UsageError(
+                        f"{name} must be a number above 0 and at most {MOST:,.0f}, not {value!r}; "
+                        "leave it out to use the configured value"
+                    )
         seed: object = self.seed
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
-            raise UsageError(
-                f"seed must be a whole number from 0 to {2**32 - 1}, not {seed!r}; leave it out to draw one"
-            )
+            with problems:
+                raise UsageError(
+                    f"seed must be a whole number from 0 to {2**32 - 1}, not {seed!r}; "
+                    "leave it out to draw one"
+                )
+        problems.check()
 
     def resolve(self, name: str, brief: Brief) -> tuple[Protocol, Brief]:
         """Return a protocol to run inside this one, and its brief with the options configured for it."""

@@ -23,6 +23,7 @@ from itertools import zip_longest
 from typing import Any
 
 CODE = "<code>"
+ENCRYPTED = "it is encrypted: give a copy without its password"
 HIDDEN = ("script", "style", "noscript", "template")
 LINES = re.compile(r"/?(article|br|div|d[dt]|h[1-6r]|li|p|pre|section|table|title|tr)")
 
@@ -161,6 +162,14 @@ def document(data: bytes, job: dict[str, Any]) -> int:
     except ValueError as exc:
         print(exc)
         return 3
+    except NotImplementedError:  # of zipfile
+        print("its parts are compressed in a form that is not read: save it again with an office program")
+        return 3
+    except RuntimeError as exc:
+        if "encrypted" not in str(exc):
+            raise
+        print(ENCRYPTED)
+        return 3
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     return 0
 
@@ -168,14 +177,16 @@ def document(data: bytes, job: dict[str, Any]) -> int:
 def pdf(file: io.BytesIO) -> str:
     # Only this job needs it, and the other imports below: they are extras.
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import DependencyError, PyPdfError
 
     logging.disable()
     try:
         reader = PdfReader(file)
         if reader.is_encrypted and not reader.decrypt(""):
-            raise ValueError("it is encrypted: give a copy without its password")
+            raise ValueError(ENCRYPTED)
         pages = [page.extract_text() for page in reader.pages]
+    except DependencyError as exc:  # on the library that decrypts
+        raise ValueError("it is encrypted, with or without a password: give a copy without that") from exc
     except PyPdfError as exc:
         raise ValueError(f"it is damaged ({exc})") from exc
     shown = (f"[page {n}]\n{text.strip()}" for n, text in enumerate(pages, 1))

@@ -109,6 +109,70 @@ def test_a_mistake_is_one_line_with_what_to_type(
     assert lab.log == []
 
 
+@pytest.mark.parametrize(
+    ("args", "messages"),
+    [
+        (
+            ["--bugdet", "3", "--effrt", "low", "--seed", "x", "--budget", "$1"],
+            ["no option --bugdet; did you mean --budget?", "no option --effrt;", "'--seed': 'x'", "write 1"],
+        ),
+        (["--seed", "x", "--budget"], ["--budget needs a value: --budget USD"]),
+        (["--seed", "x", "--effort", "hihg"], ["'--seed': 'x' is not a whole number", "did you mean high?"]),
+        (
+            ["-m", "gpt-4o", "-m", "nohost:x", "-m", "lab:", "-m", "embedded:none", "--judge", "alpah"],
+            ["mean openai:gpt-4o?", "no provider 'nohost'", "lab:MODEL", "called 'none'", "mean lab:alpha?"],
+        ),
+        (
+            ["-m", "nohost:x", "-m", "nohost:y", "-m", "gone:z"],
+            ["no provider 'nohost'", "no provider 'gone'"],
+        ),
+        (
+            ["-p", "votng", "-m", "gpt-4o", "--language", "a b", "--answer-schema", "schema.json"],
+            ["did you mean voting?", "mean openai:gpt-4o?", "language must be", "schema of an answer"],
+        ),
+        (
+            ["--option", "round=3", "--option", "threshold=7", "--option", "challengers=x"],
+            ["has no option 'round'", "consensus.threshold", "consensus.challengers"],
+        ),
+        (
+            [
+                "-p",
+                "voting",
+                "-m",
+                "openai:gpt-4o",
+                "-m",
+                "anthropic:x*2",
+                "-m",
+                "lab:alpha",
+                "--judge",
+                "mistral:x",
+            ],
+            ["export OPENAI_API_KEY=", "export ANTHROPIC_API_KEY=", "export MISTRAL_API_KEY="],
+        ),
+        (
+            ["-p", "voting", "-m", "mistral:x", "--budget", "1"],
+            ["voting needs 2 seats", "the price of mistral:x is unknown"],
+        ),
+    ],
+)
+def test_several_mistakes_are_shown_together_each_once(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], messages: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema.json").write_text('{"type": "array"}')
+    done = pnyx("ask", "Why?", *args)
+    assert (done.code, done.out) == (2, "")
+    lines = done.err.splitlines()
+    if len(messages) > 1:
+        heading, *lines = lines
+        assert heading.startswith("pnyx: several things are wrong")
+        assert all(line.startswith("  - ") for line in lines)
+    assert len(lines) == len(messages)
+    for message in messages:
+        assert sum(message in line for line in lines) == 1, done.err
+    assert lab.log == []
+
+
 @given(st.sampled_from([name for name in NAMES if len(name) > 3]), st.data())
 def test_two_letters_in_the_wrong_order_suggest_the_command(name: str, data: st.DataObject) -> None:
     typed = swapped(name, data.draw(st.integers(0, len(name) - 2)))

@@ -168,15 +168,59 @@ async def test_calls_run_concurrently_and_a_cancelled_one_gets_no_response(lab: 
         answered.set()
         while (await service.list_runs())[0].result.status == "running":  # noqa: ASYNC110 (so do clients)
             await asyncio.sleep(0.02)
-        answered.clear()
-        yield json.dumps(request(4, "tools/call", **call))
-        await lab.wait_for_requests(6)
 
     async with RunService.open(open_settings()) as service, asyncio.timeout(60):
         await Connection(service, send).serve(lines())
-        # A call under way when the client closes its side gets an error response.
-        assert [message["id"] for message in sent] == [1, 3, 4]
-        assert sent[-1]["error"]["message"] == "Connection closed"
+        assert [message["id"] for message in sent] == [1, 3]
+
+
+@pytest.mark.parametrize("in_time", [True, False])
+async def test_a_call_under_way_when_the_client_closes_its_side_is_answered(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, in_time: bool
+) -> None:
+    answered = asyncio.Event()
+    lab.on("*", until=answered.is_set)
+    sent: list[dict[str, Any]] = []
+
+    async def send(line: str) -> None:
+        sent.append(json.loads(line))
+
+    async def lines() -> AsyncIterator[str]:
+        call = {"name": "ask", "arguments": {"question": "Why?", "protocol": "voting"}}
+        for message in (HELLO, READY, request(2, "tools/call", **call)):
+            yield json.dumps(message)
+        await lab.wait_for_requests(3)
+        service.drain(60)
+        if in_time:
+            answered.set()
+
+    if not in_time:
+        monkeypatch.setattr("pnyx.interfaces.mcp.connection.DRAIN_S", 0.0)
+    async with RunService.open(open_settings()) as service, asyncio.timeout(60):
+        await Connection(service, send).serve(lines())
+        answered.set()
+    last = sent[-1]
+    assert last["id"] == 2
+    assert last["result"]["structuredContent"]["status"] == "paused" if in_time else last["error"]
+
+
+async def test_a_person_who_has_left_is_asked_for_no_budget(lab: ScriptedHost) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def send(line: str) -> None:
+        sent.append(json.loads(line))
+
+    async def lines() -> AsyncIterator[str]:
+        able = {**HELLO, "params": {**HELLO["params"], "capabilities": {"elicitation": {}}}}
+        for message in (able, READY, request(2, "tools/call", name="ask", arguments={"question": "Why?"})):
+            yield json.dumps(message)
+        while sent[-1].get("method") != "elicitation/create":  # noqa: ASYNC110 (it comes by itself)
+            await asyncio.sleep(0.01)
+        service.drain()
+
+    async with RunService.open(open_settings()) as service, asyncio.timeout(60):
+        await Connection(service, send).serve(lines())
+    assert (sent[-1]["id"], sent[-1]["result"]["isError"], lab.log) == (2, True, [])
 
 
 async def test_an_invalid_result_is_an_internal_error_of_one_request(

@@ -71,10 +71,15 @@ def test_the_process_waits_for_its_calls_and_its_run_can_be_resumed(lab: Scripte
         answered.set()
         process.wait(120)
         err = process.stderr.read() if process.stderr is not None else b""
+        out = process.stdout.read() if process.stdout is not None and end != "stdout" else b""
     assert time.monotonic() - began < 60
     assert (process.returncode, err) == (0, b"")
     (run,) = pnyx("runs", "--json").json
     assert (run["status"], run["stop_reason"]) == ("paused", "interrupted")
+    if end != "stdout":
+        answer = json.loads(out.splitlines()[-1])
+        state = answer["result"]["structuredContent"]
+        assert (answer["id"], state["run_id"], state["status"]) == (2, run["run_id"], "paused")
     done = pnyx("resume", run["run_id"], "--json").json
     assert (done["run_id"], done["status"]) == (run["run_id"], "consensus")
     assert len({request.sha256 for request in lab.log}) == len(lab.log), "a call was asked again"

@@ -21,6 +21,7 @@ RENDERER = MarkdownIt("commonmark").enable("table")
 PIECES = ["```", "~~~", "````", "~~~ `", "- ", "1. ", "> ", "    ", "\t", "\n", "\n\n", "<script>x</script>"]
 PIECES += ["<!-- ", " -->", "<pre>", "</pre>", "![x](http://a/b.png)", "<http://a.example>", "`", "|"]
 PIECES += ["text", "a < b", "[x](javascript:alert)", "\\", "# ", "---", "&lt;", "\u202e", "```js"]
+PIECES += ["[x][y]", "[y]: javascript:a", "!", "["]
 
 
 def record(text: str = "Because.", log: list[Event] | None = None, **result: Any) -> Record:

@@ -29,6 +29,12 @@ def test_letters_of_every_script_signs_and_spaces_are_unchanged(text: str) -> No
     assert safe(text) == text
 
 
+def test_every_character_is_treated_as_in_a_text_with_others() -> None:
+    """A text that needs no change is found by a shortcut, which must know all that do."""
+    every = [chr(code) for code in range(0x110000)]
+    assert safe("".join(every)) == "".join(map(safe, every))
+
+
 @pytest.mark.parametrize(
     "attack",
     [

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.models import Usage
+from pnyx.core.parsing.verdicts import APPROVAL
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.requests import RequestBuilder
 from tests.support.hosting import ask, kinds, open_provider, openrouter, ways
 from tests.support.scripted import ScriptedHost
 
-GROWING = ("<question>Is 7 prime?</question>\n", "A says yes.\n", "B says no.\n", "Vote.")
+GROWING = ("<question>Is 7 prime?</question>\n", "A says yes.\n", "B says no.\n", "Now vote.")
 TEXT = "".join(GROWING)
 BREAKS = (len(GROWING[0]), len("".join(GROWING[:2])), len("".join(GROWING[:3])))
 TURNS = (Message("system", "You sit on a panel."), Message("user", TEXT, breaks=BREAKS))
@@ -98,6 +99,30 @@ async def test_openrouter_gets_marks_for_the_vendors_that_read_them(
     async with openrouter(host) as provider:
         assert (await ask(provider, model, messages=TURNS)).completion.text
     assert ("cache_control" in repr(host.log[0].body)) == marked
+
+
+def sentences(body: Any) -> set[str]:
+    """All texts of a body that are more than one word."""
+    if isinstance(body, str):
+        return {body} if " " in body else set()
+    values = body.values() if isinstance(body, dict) else body if isinstance(body, list) else ()
+    return set().union(*map(sentences, values))
+
+
+@kinds
+async def test_a_schema_in_words_changes_nothing_before_the_task(kind: str) -> None:
+    builder = RequestBuilder(DIALECTS[kind], "http://127.0.0.1:9", None)
+    bodies = [
+        (await builder.build(Call("alpha", TURNS, 100, schema=one), stream=False, plain_schema=True)).body
+        for one in (None, APPROVAL)
+    ]
+    await builder.close()
+    ((without,), (with_schema,)) = (
+        sentences(one) - sentences(other) for one, other in (bodies, bodies[::-1])
+    )
+    assert with_schema.startswith(without)
+    assert without.endswith("Now vote.")
+    assert "JSON schema" in with_schema
 
 
 LIVES = {"ephemeral_5m_input_tokens": 60, "ephemeral_1h_input_tokens": 40}

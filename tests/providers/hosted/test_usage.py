@@ -132,10 +132,11 @@ async def test_tokens_that_only_the_total_counts_are_output_too(
     assert (completion.text, completion.usage) == ("fine", Usage(32, 0, output, 200))
 
 
-def test_thoughts_longer_than_the_answer_are_counted_beside_it_whatever_the_total_has() -> None:
+def test_thoughts_longer_than_the_answer_are_counted_beside_it_unless_the_total_has_none_beside_it() -> None:
     thinking = {"reasoning_tokens": 200}
     report = {"prompt_tokens": 32, "completion_tokens": 20, "completion_tokens_details": thinking}
-    for total in (252, 52, 0, None):
+    assert OPENAI.usage({**report, "total_tokens": 52}) == Usage(32, 0, 20, 20)
+    for total in (252, 0, None):
         usage = OPENAI.usage({**report, "total_tokens": total})
         assert usage == Usage(32, 0, 220, 200)
         assert audit(usage, 50, 2000, True) is None

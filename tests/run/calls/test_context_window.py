@@ -103,17 +103,22 @@ class Programmers(Host):
         if not call.tools:
             return Completion("Final answer: 4", Usage(self.sizes[-1], 0, 10, 0))
         code = ToolCall(f"c{len(self.sizes)}", "run_python", {"code": "total += 1234567890\n" * 200})
-        return Completion("", Usage(self.sizes[-1], 0, 100, 0), "tool", (code,))
+        thoughts = "I add it up once more. " * 40
+        return Completion("", Usage(self.sizes[-1], 0, 100, 0), "tool", (code,), reasoning=thoughts)
 
     def size(self, call: Call) -> int:
         calls = [dict(t.arguments) for message in call.messages for t in message.tool_calls]
-        parts = [m.text for m in call.messages], calls, [dict(tool.parameters) for tool in call.tools]
+        parts = (
+            [(m.text, m.thoughts) for m in call.messages],
+            calls,
+            [dict(tool.parameters) for tool in call.tools],
+        )
         return len(json.dumps(parts)) // 4
 
     sizes: list[int]
 
 
-async def test_tool_arguments_count_against_window_and_cap(
+async def test_tool_arguments_and_thoughts_count_against_window_and_cap(
     make: Callable[[Host], Node],
 ) -> None:
     host = Programmers(long_said)

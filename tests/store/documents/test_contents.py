@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
+from sqlalchemy import event as sqlalchemy_event
 
 from pnyx.core.events import CallFinished, CallStarted, Event, UnknownEvent, to_json
 from pnyx.errors import Unreadable
@@ -41,6 +42,7 @@ from pnyx.store.documents.packing import (
 )
 from pnyx.store.records import runs as store
 from pnyx.store.records.deletion import delete_runs
+from pnyx.store.records.entries import PAGE, Page
 from pnyx.store.schema import content_uses, contents, events, runs
 
 
@@ -296,3 +298,22 @@ async def test_a_text_that_contains_itself_is_damaged(database: Database) -> Non
     await database.write(lambda c: c.execute(contents.update().values(content=looped)))
     with pytest.raises(Unreadable, match="contains itself"):
         await database.read(lambda c: unpack(c, [(packed, "it")]))
+
+
+async def test_the_texts_of_many_events_are_read_with_few_statements(database: Database) -> None:
+    many = [finished(f"{LONG} {n}") for n in range(4 * PAGE)]
+    await database.write(lambda c: store.append(c, "one", 1, many))
+    statements = list[str]()
+
+    def read(connection: Connection) -> Page:
+        def note(_: object, __: object, statement: str, *___: object) -> None:
+            statements.append(statement)
+
+        sqlalchemy_event.listen(connection, "before_cursor_execute", note)
+        found = store.log(connection, "one", limit=len(many))
+        sqlalchemy_event.remove(connection, "before_cursor_execute", note)
+        return found
+
+    found = await database.read(read)
+    assert [one.text for one in found if isinstance(one, CallFinished)] == [one.text for one in many]
+    assert len(statements) <= 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from ...errors import UsageError
@@ -57,7 +57,7 @@ def fold_words(text: str) -> str:
     start = _start(text)
     if start.isascii():
         return " ".join(_PLAIN.findall(start.lower()))
-    return " ".join(folded for _, _, folded in _words(text))
+    return " ".join(folded for _, _, folded in _words(start))
 
 
 def query_terms(text: str) -> list[str]:
@@ -77,8 +77,8 @@ def query_terms(text: str) -> list[str]:
 
 def snippet(text: str, hits: Collection[int]) -> Snippet:
     """The excerpt of `text` with the most distinct hits, on one line. hits: word numbers in `fold_words`."""
-    until = islice(_words(text), max(hits, default=-1) + 1)
-    found = [word for n, word in enumerate(until) if n in hits][:MAX_HITS]
+    wanted = sorted(hits)[:MAX_HITS]
+    found = _words_at(text, wanted) if wanted else []
     if not found:
         return ((" ".join(text[:WIDTH].split()), False),) if text.strip() else ()
     best = max((_cluster(found, n) for n in range(len(found))), key=lambda some: len({w for *_, w in some}))
@@ -98,17 +98,22 @@ def snippet(text: str, hits: Collection[int]) -> Snippet:
 Word = tuple[int, int, str]
 
 
-def _words(text: str) -> Iterator[Word]:
-    """Yield the start, the end and the folded form of each word of `text`."""
-    start = _start(text)
-    if start.isascii():
-        # The same words in a quarter of the time: every run does this when it starts and when it ends.
-        for found in _PLAIN.finditer(start.lower()):
-            yield found.start(), found.end(), found[1]
-        return
+def _words(start: str) -> Iterator[Word]:
+    """Yield the start, the end and the folded form of each word of what `_start` returned."""
     for found in _WORD.finditer(start):
         if word := _fold(found[0]):
             yield found.start(), found.end(), word
+
+
+def _words_at(text: str, numbers: Sequence[int]) -> list[Word]:
+    """Those of the words with these numbers, in ascending order, that `text` has."""
+    start, count = _start(text), numbers[-1] + 1
+    if start.isascii():
+        # The same words in a quarter of the time.
+        matches = list(islice(_PLAIN.finditer(start.lower()), count))
+        return [(*matches[n].span(), matches[n][1]) for n in numbers if n < len(matches)]
+    until = list(islice(_words(start), count))
+    return [until[n] for n in numbers if n < len(until)]
 
 
 def _start(text: str) -> str:

@@ -32,7 +32,7 @@ from ... import protocols
 from ...config.load import check_protocols, load
 from ...config.schema import Settings
 from ...errors import UsageError
-from ...providers.catalogue import default_panel
+from ...providers.default_panel import default_panel
 from ...run.batch import Batch
 from ...run.runner import Runner
 from ..analysis.log import Arm

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
+from click.core import iter_params_for_processing
 
+from ...errors import listed
 from ...similar import closest, nearest
 
 __all__ = ["explain_usage", "no_command"]
@@ -51,11 +53,49 @@ _NOWHERE = click.Context(click.Command("pnyx"))
 def explain_usage(exc: click.UsageError, cli: click.Group, args: Sequence[str]) -> str:
     """The message for a wrong use of a command, with the help that has more. args: the command line."""
     command, path = _command(exc, cli, args)
-    message = _message(exc, command, path, args)
+    found = [exc, *_further(exc, command, args[len(path.split()) - 1 :])]
+    messages = [_plain(_message(one, command, path, args)) for one in found]
+    if len(messages) == 1:
+        return f"{messages[0]} (see {path} --help)"
+    return listed(f"several things are wrong (see {path} --help)", list(dict.fromkeys(messages)))
+
+
+def _further(
+    first: click.UsageError, command: click.Command | None, words: Sequence[str]
+) -> Iterator[click.UsageError]:
+    """What else is wrong on the command line of `command`: options that it does not have, and values."""
+    if command is None or not isinstance(first, click.BadParameter | click.NoSuchOption):
+        return
+    context, left = click.Context(command), list(words)
+    while True:
+        try:
+            values, _, order = command.make_parser(context).parse_args(list(left))
+            break
+        except click.NoSuchOption as exc:
+            if exc.option_name != getattr(first, "option_name", None):
+                yield exc
+            # Its value, if it has one, is one argument too many, which is not reported beside this.
+            known = [word for word in left if word.partition("=")[0] != exc.option_name]
+            if len(known) == len(left):  # a letter in a word such as -json
+                return
+            left = known
+        except click.UsageError as exc:
+            yield exc
+            return
+    for param in iter_params_for_processing(order, command.get_params(context)):
+        if param.is_eager:  # it would print the help
+            continue
+        try:
+            param.handle_parse_result(context, values, [])
+        except click.UsageError as exc:
+            if exc.format_message() != first.format_message():
+                yield exc
+
+
+def _plain(message: str) -> str:
     for term, plain in _PLAIN.items():
         message = message.replace(term, plain)
-    message = _RANGE.sub(_bounds, re.sub(r"\s*\n\s*", " ", message))
-    return f"{message.removesuffix('.')} (see {path} --help)"
+    return _RANGE.sub(_bounds, re.sub(r"\s*\n\s*", " ", message)).removesuffix(".")
 
 
 def no_command(args: Sequence[str], known: Sequence[str], path: str = "pnyx") -> str:

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
+from sse_starlette.sse import AppStatus
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -71,6 +72,9 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
+    # Streams end by themselves when the service stops, with what became of their runs; those of the package
+    # `mcp` would otherwise end at once.
+    AppStatus.enable_automatic_graceful_drain = False
     app.state.service = service
     app.state.retries = Retries()
     app.state.rewriters = set()

@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from ... import protocols
 from ...errors import ConfigError
-from ...providers.catalogue import DefaultPanel, default_panel, parse_seats
+from ...providers.catalogue import parse_seats
+from ...providers.default_panel import DefaultPanel, default_panel
 from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document

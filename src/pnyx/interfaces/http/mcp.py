@@ -31,6 +31,8 @@ RETRY_S = 60
 """The most seconds after which a client with too many sessions is to try again."""
 RETRY_MS = 1000
 """After which a client is to go on reading a stream whose connection broke."""
+DRAINING_S = 0.1
+"""Seconds between two looks at whether the service stops."""
 
 
 class McpEndpoint:
@@ -46,6 +48,8 @@ class McpEndpoint:
         self._server = create_server(service, owner_of, _session_of, origin_of, self._under_way)
         self._service, self._settings = service, service.settings.mcp
         self._tasks = tasks
+        self._endless = set[anyio.CancelScope]()
+        """Of streams that do not end with the response to a call."""
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
         self._opening = asyncio.Lock()
 
@@ -54,7 +58,9 @@ class McpEndpoint:
     async def open(cls, service: RunService) -> AsyncIterator[Self]:
         """Open the endpoint. On exit, its sessions end."""
         async with anyio.create_task_group() as tasks:
-            yield cls(service, tasks)
+            endpoint = cls(service, tasks)
+            tasks.start_soon(endpoint._end_streams)
+            yield endpoint
             tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -74,6 +80,9 @@ class McpEndpoint:
         self, manager: StreamableHTTPSessionManager, scope: Message, receive: Receive, send: Send
     ) -> None:
         session = _session_of(Request(scope))
+        if scope["method"] == "GET":
+            await self._read_on(manager, scope, receive, send)
+            return
         if scope["method"] != "POST" or session is None:
             await manager.handle_request(scope, receive, send)
             return
@@ -85,6 +94,34 @@ class McpEndpoint:
             return
         with self._under_way.held(key):
             await manager.handle_request(scope, _again(body, receive), send)
+
+    async def _read_on(
+        self, manager: StreamableHTTPSessionManager, scope: Message, receive: Receive, send: Send
+    ) -> None:
+        """Send what comes for a client, until the service stops."""
+        started = False
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = message["type"] == "http.response.start" or message.get("more_body", False)
+            await send(message)
+
+        with anyio.CancelScope() as reading:
+            self._endless.add(reading)
+            try:
+                await manager.handle_request(scope, receive, noted)
+            finally:
+                self._endless.discard(reading)
+        if started:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _end_streams(self) -> None:
+        """When the service stops and calls have their responses, end the streams that have no end."""
+        while not self._service.draining or self._under_way.any:  # noqa: ASYNC110 (a server has no event for it)
+            await anyio.sleep(DRAINING_S)
+        await anyio.sleep(DRAINING_S)  # a client that reads a call's stream again has the response by then
+        for reading in self._endless:
+            reading.cancel()
 
     async def _manager(self, owner: str) -> StreamableHTTPSessionManager:
         async with self._opening:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from ...core.events import Event, Token, event_type, to_json
 from ...store.records.entries import PROMPTS, Page
 from ..follow import watch
-from ..service import DRAIN_S, RunService
+from ..service import RunService
 from .errors import Exact, error_response
 
 __all__ = [
@@ -156,5 +156,4 @@ def event_source(
         headers=headers or run_headers(run_id),
         ping=ping,
         send_timeout=SEND_S,
-        shutdown_grace_period=DRAIN_S + 1,
     )

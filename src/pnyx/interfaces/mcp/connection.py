@@ -55,7 +55,7 @@ from ..._version import __version__
 from ..bugs import log_bug
 from ..json_body import explain
 from ..keys import LOCAL
-from ..service import RunService
+from ..service import DRAIN_S, RunService
 from .catalogue import INSTRUCTIONS, TITLE
 from .malformed import refusal_of
 from .methods import METHODS, RefusedError, capabilities, perform
@@ -66,6 +66,7 @@ __all__ = ["Connection"]
 LOG = logging.getLogger("pnyx.mcp")
 LAST_S = 1.0
 """Seconds for sending the error responses of calls that end with the connection."""
+CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
 SERVER = Implementation(name="pnyx", version=__version__, title=TITLE)
 
 
@@ -92,10 +93,11 @@ class Connection:
         self._session: Session | None = None
         self._requests: dict[str, asyncio.Future[JSONRPCResponse | JSONRPCError]] = {}
         """Our requests that the client has not answered."""
+        self._ended = False
         self._numbers = itertools.count(1)
 
     async def serve(self, lines: AsyncIterable[str | None]) -> None:
-        """Answer messages until `lines` ends; calls still under way are then cancelled.
+        """Answer messages until `lines` ends, and then the calls under way, if their runs end in time.
 
         lines: None for one that is too long.
         """
@@ -127,7 +129,11 @@ class Connection:
                             answered.set_result(message)
                     case _:
                         pass  # other notifications change nothing here
-            calls.cancel_scope.cancel()
+            self._ended = True
+            for answer in self._requests.values():
+                if not answer.done():
+                    answer.set_result(_unanswered())
+            calls.cancel_scope.deadline = anyio.current_time() + DRAIN_S + LAST_S
 
     async def _answer(self, request: JSONRPCRequest, scope: anyio.CancelScope) -> None:
         """Send the response to a request, unless the client has cancelled it."""
@@ -138,9 +144,8 @@ class Connection:
                 answer = JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result)
         except anyio.get_cancelled_exc_class():
             if not scope.cancel_called:
-                closed = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
                 with anyio.move_on_after(LAST_S, shield=True):
-                    await self._write(JSONRPCError(jsonrpc="2.0", id=request.id, error=closed))
+                    await self._write(JSONRPCError(jsonrpc="2.0", id=request.id, error=CLOSED))
             raise
         except Exception as exc:
             answer = JSONRPCError(jsonrpc="2.0", id=request.id, error=self._error(exc, request.method))
@@ -252,7 +257,12 @@ class Connection:
         )
 
     async def request(self, method: str, params: dict[str, Any]) -> JSONRPCResponse | JSONRPCError:
-        """Send a request, and return the client's response. If this is cancelled, so is the request."""
+        """Send a request, and return the client's response. If this is cancelled, so is the request.
+
+        Returns an error if the client can answer no more.
+        """
+        if self._ended:
+            return _unanswered()
         number = f"pnyx-{next(self._numbers)}"
         answer: asyncio.Future[JSONRPCResponse | JSONRPCError] = asyncio.get_running_loop().create_future()
         self._requests[number] = answer
@@ -311,6 +321,11 @@ class _Channel:
             return ElicitResult.model_validate(answer.result, by_name=False)
         except ValidationError:
             return None
+
+
+def _unanswered() -> JSONRPCError:
+    """What a request of ours gets when the client has closed its side."""
+    return JSONRPCError(jsonrpc="2.0", id=None, error=CLOSED)
 
 
 def _envelope_version(meta: Mapping[str, Any], supported: list[str]) -> str:

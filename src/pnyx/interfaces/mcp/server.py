@@ -42,6 +42,11 @@ class UnderWay:
     def __contains__(self, key: object) -> bool:
         return key in self._holders
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self._holders)
+
     @contextmanager
     def held(self, key: RequestKey) -> Iterator[None]:
         """Hold a request; it is under way until all who hold it have ended."""

@@ -7,7 +7,7 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import suppress
 
@@ -16,7 +16,7 @@ import anyio
 from ...config.schema import Settings
 from ...errors import UsageError
 from ...telemetry.log import JsonLog
-from ..service import DRAIN_S, RunService
+from ..service import RunService
 from ..stop_signals import stop_signals
 from .connection import Connection
 from .malformed import MOST_BYTES
@@ -27,7 +27,8 @@ __all__ = ["serve_stdio"]
 async def serve_stdio(settings: Settings, log: JsonLog | None) -> None:
     """Serve until stdin ends, stdout has no reader, or a signal arrives; runs are then saved as paused.
 
-    Calls in flight have `DRAIN_S` seconds to finish, unless a second signal arrives.
+    Calls in flight have `DRAIN_S` seconds to finish, unless a second signal arrives. The requests that wait
+    for these runs are answered, if stdout has a reader.
 
     log: of its runs. Raises `UsageError` if stdin or stdout is closed.
     """
@@ -37,19 +38,25 @@ async def serve_stdio(settings: Settings, log: JsonLog | None) -> None:
         with anyio.CancelScope() as scope:
             signalled = False
 
+            def pause() -> None:
+                if not service.draining:
+                    service.drain()
+
             def stop() -> None:
                 nonlocal signalled
                 # Clients close stdin, and send SIGTERM seconds later: that one changes nothing.
-                if signalled or not service.draining:
-                    service.drain(0.0 if signalled else DRAIN_S)
+                if signalled:
+                    service.drain(0.0)
+                    scope.cancel()
                 signalled = True
-                scope.cancel()
+                pause()
+                reader.end()
 
+            reader = _Reader(input_fd, pause)
             for number in stop_signals():
                 loop.add_signal_handler(number, stop)
-            await Connection(service, _Writer(output_fd, scope).write).serve(_Reader(input_fd))
-        if not service.draining:
-            service.drain()
+            await Connection(service, _Writer(output_fd, scope).write).serve(reader)
+        pause()
         await service.drained()
 
 
@@ -75,10 +82,11 @@ def _claim_stdio() -> tuple[int, int]:
 
 
 class _Reader:
-    """Yields lines of a descriptor, and None for one that is too long."""
+    """Yields lines of a descriptor, and None for one that is too long. ended: called after the last one."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, ended: Callable[[], None]) -> None:
         self._lines = asyncio.StreamReader(limit=MOST_BYTES)
+        self._ended, self._on_end = False, ended
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(fd,), daemon=True).start()
 
@@ -94,16 +102,26 @@ class _Reader:
             except asyncio.IncompleteReadError as exc:
                 line = exc.partial
             if not line:
+                self._on_end()
                 return
             yield line.decode("utf-8", "replace") if whole else None
             whole = True
+
+    def end(self) -> None:
+        """Yield no line that comes later."""
+        self._ended = True
+        self._lines.feed_eof()
+
+    def _feed(self, chunk: bytes) -> None:
+        if not self._ended:
+            self._lines.feed_data(chunk)
 
     def _read(self, fd: int) -> None:
         with suppress(RuntimeError):  # the loop is closed
             with suppress(OSError):
                 while chunk := os.read(fd, 1 << 16):
-                    self._loop.call_soon_threadsafe(self._lines.feed_data, chunk)
-            self._loop.call_soon_threadsafe(self._lines.feed_eof)
+                    self._loop.call_soon_threadsafe(self._feed, chunk)
+            self._loop.call_soon_threadsafe(self.end)
 
 
 class _Writer:

@@ -30,6 +30,8 @@ Redact = Callable[[str], str]
 _FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
 _LIVE = regex(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{3,}|~{3,})")
 """The start of a tag, comment, image, link address or code block in Markdown that is not escaped."""
+_MARKS = ("<", "![", "](", "][", "]:", "```", "~~~")
+"""One of these is in every match."""
 
 
 def document(record: Record, redact: Redact = str) -> dict[str, Any]:
@@ -134,7 +136,7 @@ class Markdown:
             elif opening := _FENCE.fullmatch(line):
                 indent, fence, language = opening.groups()
                 line = mark + language
-            else:
+            elif any(map(line.__contains__, _MARKS)):  # the pattern is tried at every character
                 line = _LIVE.sub(r"\1\\\2", line)
             yield f"> {line}".rstrip()
         if fence:

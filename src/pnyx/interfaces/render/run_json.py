@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from ...core.events import Event, to_json
@@ -17,17 +18,21 @@ NESTED = frozenset((dict, list, tuple))
 
 
 async def run_json(
-    head: Mapping[str, Any], pages: AsyncIterator[Sequence[Event]], redact: Redact = str
+    head: Mapping[str, Any], pages: AsyncIterator[Sequence[Event]], redact: Redact | None = None
 ) -> AsyncIterator[str]:
     """Yield the parts of `json.dumps({**head, "events": […]}, indent=2)`, and a line break.
 
-    head: its members before the events. pages: the events. Secrets are masked.
+    head: its members before the events. pages: the events. redact: masks secrets.
     """
-    start = _dumped({**redact_json(dict(head), redact), "events": []})
+
+    def masked(document: dict[str, Any]) -> Any:
+        return document if redact is None else redact_json(document, redact)
+
+    start = _dumped({**masked(dict(head)), "events": []})
     yield start.removesuffix("[]\n}")
     between, margin = "[", 2 * INDENT
     async for page in pages:
-        written = [_dumped(redact_json(to_json(event), redact), margin) for event in page]
+        written = [_dumped(masked(to_json(event)), margin) for event in page]
         for event in written[:1]:
             yield f"{between}\n{' ' * margin}{event}"
             between = ","
@@ -37,15 +42,21 @@ async def run_json(
 
 def _dumped(document: Mapping[str, Any], margin: int = 0) -> str:
     """The indented JSON of an object with members. margin: columns before its lines."""
-    before = "\n" + " " * (margin + INDENT)
     # Python's own indentation writes each character of a text by itself. No text in JSON has a line break.
-    members = (
-        f"{before}{json.dumps(name)}: "
-        + (
-            json.dumps(one, indent=INDENT).replace("\n", before)
-            if one and type(one) in NESTED
-            else json.dumps(one)
-        )
-        for name, one in document.items()
-    )
-    return "{" + ",".join(members) + "\n" + " " * margin + "}"
+    before, encode = "\n" + " " * (margin + INDENT), _encoder(margin + INDENT)
+    members, simple = [], dict[str, Any]()
+    for name, one in document.items():
+        if one and type(one) in NESTED:
+            members += [encode(simple)[1:-1]] if simple else []
+            simple = {}
+            members.append(f"{json.dumps(name)}: " + json.dumps(one, indent=INDENT).replace("\n", before))
+        else:
+            simple[name] = one
+    members += [encode(simple)[1:-1]] if simple else []
+    return "{" + before + f",{before}".join(members) + "\n" + " " * margin + "}"
+
+
+@cache
+def _encoder(margin: int) -> Callable[[Any], str]:
+    """What writes the JSON of an object whose members have no members, each on a line after `margin`."""
+    return json.JSONEncoder(separators=(",\n" + " " * margin, ": ")).encode

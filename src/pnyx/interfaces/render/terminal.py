@@ -41,6 +41,8 @@ class ClosedPipe(Exception):  # noqa: N818 (an event, named after what happened)
 
 def safe(text: str) -> str:
     """`text` with line breaks and tabs unchanged and all other control characters replaced."""
+    if text.replace("\n", " ").isprintable():
+        return text  # most texts; the patterns take ten times as long
     return _UNSAFE.sub(_inert, _BREAK.sub("\n", text))
 
 
@@ -98,10 +100,12 @@ def wrap(text: str, width: int, indent: str = "") -> Iterator[str]:
 
 def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
     """`text` as lines of at most `width` cells; a word that is wider is cut."""
-    line = ""
+    line, used = "", _cells(first)
     for blank, word in _CHUNK.findall(text):
-        if _cells((line or first) + blank + word) <= width:
-            line = (line or first) + blank + word
+        # Of a line of n words, n widths are computed and not n²/2.
+        more = _cells(blank) + _cells(word)
+        if used + more <= width:
+            line, used = (line or first) + blank + word, used + more
             continue
         if line:
             yield line
@@ -111,6 +115,7 @@ def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
                 yield line
                 line = hang
             line += char
+        used = _cells(line)
     yield line or first
 
 

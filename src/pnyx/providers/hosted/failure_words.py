@@ -17,6 +17,8 @@ __all__ = [
     "FILTERED",
     "LONGER",
     "MINIMAX",
+    "NO_CHANNEL",
+    "NO_IMAGES",
     "NO_MODEL",
     "NO_PLACE",
     "PASSING",
@@ -252,6 +254,16 @@ NO_MODEL = regex(
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""
+
+NO_CHANNEL = regex(r"no available channels? for model|无可用渠道", re.IGNORECASE)
+"""What New API and One API say, with status 503, of a model that none of their accounts has."""
+
+NO_IMAGES = regex(
+    r"\b(?:image|vision|multimodal)\w*\b[^.]{0,40}(?:not supported|unsupported|only supported|not support)"
+    r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)",
+    re.IGNORECASE,
+)
+"""A model that reads no images, as llama.cpp and gateways report it: with status 500."""
 
 FAILED_GENERATION = regex(
     r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message", re.IGNORECASE

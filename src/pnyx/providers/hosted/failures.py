@@ -19,6 +19,8 @@ from .failure_words import (
     FAILED_GENERATION,
     FILTERED,
     LONGER,
+    NO_CHANNEL,
+    NO_IMAGES,
     NO_MODEL,
     NO_PLACE,
     PASSING,
@@ -55,7 +57,7 @@ MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 TEMPORARY_STATUSES = (408, 409, 423, 424, 425, 498, 499)
 PERMANENT_STATUSES = (501, 505, 510, 511)
-_OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint", re.IGNORECASE)
+_OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint|模型", re.IGNORECASE)
 _TO_TLS = regex(r"HTTP request (?:was sent )?to (?:an )?HTTPS", re.IGNORECASE)
 """What nginx and servers in Go say to a request without TLS."""
 
@@ -78,9 +80,11 @@ class HostError(ProviderError):
 
 
 def failure(found: Report, headers: Mapping[str, str] | None = None, body: str = "") -> HostError:
-    """The error for what a host reports. headers: looked up in lower case. body: of an error status.
+    """The error for what a host reports. headers, body: of an error status, the former looked up in lower
+    case; a report inside a reply of status 200 has none.
 
-    Nothing is billed, except perhaps behind a gateway that timed out, or if the model wrote something.
+    Nothing is billed, except perhaps if a gateway answered in place of its host, because that took too long,
+    or if the model wrote something.
     """
     if 300 <= found.status < 400 and (target := (headers or {}).get("location")):
         # A request with a key goes nowhere else than to the configured host.
@@ -96,7 +100,8 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
         wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
     wrote = kind == "malformed" and found.status == 400
     about_request = (final == "" and not wrote) or affordable(found.message) is not None
-    return HostError(kind, found, wait, found.status in MAY_HAVE_COST or wrote, about_request)
+    timed_out = headers is not None and found.status in MAY_HAVE_COST
+    return HostError(kind, found, wait, timed_out or wrote, about_request)
 
 
 def _phrase(status: int) -> str:
@@ -119,7 +124,7 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if status not in (429, 503) and FILTERED.search(words):
         return "refused"
-    if NO_PLACE.search(words):
+    if NO_PLACE.search(words) or (status == 500 and NO_IMAGES.search(words)):
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"
@@ -139,9 +144,13 @@ def _kind(found: Report) -> str:
         return "too_long"
     if status in (0, 400, 422) and FAILED_GENERATION.search(words):
         return "malformed"
-    if status in (404, 405, 410) or (
-        status in (0, 400, 401, 403, 422)
-        and (named == 404 or NO_MODEL.search(words) or NO_MODEL.match(found.english))
+    if (
+        status in (404, 405, 410)
+        or (status in (0, 503) and NO_CHANNEL.search(words))
+        or (
+            status in (0, 400, 401, 403, 422)
+            and (named == 404 or NO_MODEL.search(words) or NO_MODEL.match(found.english))
+        )
     ):
         return "not_found"
     if status == 403:

@@ -34,6 +34,7 @@ def _hosted(
     free: bool = False,
     prices: str | None = None,
     extra: str | None = None,
+    sdk_extra: str | None = None,
     telemetry_name: str | None = None,
 ) -> ProviderKind:
     return ProviderKind(
@@ -44,19 +45,20 @@ def _hosted(
         free=free,
         prices=prices,
         extra=extra,
+        sdk_extra=sdk_extra,
         telemetry_name=telemetry_name,
         list_models=partial(_list_models, name),
     )
 
 
-# The base installation writes requests of text alone to hosts with OpenAI's API: they need no extra.
-OPENAI = _hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", prices="openai")
+# The base installation writes requests of text alone, except to the two hosts with forms of their own.
+OPENAI = _hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", prices="openai", sdk_extra="openai")
 ANTHROPIC = _hosted(
     "anthropic",
     "https://api.anthropic.com",
     "ANTHROPIC_API_KEY",
     prices="anthropic",
-    extra="anthropic",
+    sdk_extra="anthropic",
 )
 GOOGLE = _hosted(
     "google",
@@ -64,7 +66,7 @@ GOOGLE = _hosted(
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
     prices="google",
-    extra="google",
+    sdk_extra="google",
     telemetry_name="gcp.gemini",
 )
 MISTRAL = _hosted(
@@ -72,7 +74,7 @@ MISTRAL = _hosted(
     "https://api.mistral.ai",
     "MISTRAL_API_KEY",
     prices="mistral",
-    extra="mistral",
+    sdk_extra="mistral",
     telemetry_name="mistral_ai",
 )
 DEEPSEEK = _hosted(
@@ -85,4 +87,4 @@ OPENROUTER = _hosted(
     prices="openrouter",
     extra="openai",
 )
-OLLAMA = _hosted("ollama", "http://127.0.0.1:11434/v1", free=True)
+OLLAMA = _hosted("ollama", "http://127.0.0.1:11434/v1", free=True, sdk_extra="openai")

@@ -7,7 +7,6 @@ written here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from itertools import takewhile
@@ -19,7 +18,7 @@ from ...core.steps import Schema
 from ..base import Call
 from .connection import HostRequest
 from .plain_forms import PlainCall, PlainForm
-from .texts import SCHEMA, has_control_tokens, sendable
+from .texts import has_control_tokens, sendable, with_schema
 
 __all__ = ["PlainWriter"]
 
@@ -78,6 +77,13 @@ class PlainWriter:
         self, call: Call, *, stream: bool, plain_schema: bool = False, reasons: bool = False
     ) -> HostRequest | None:
         """The request for `call`, or None if it is not plain. The arguments are those of `RequestBuilder`."""
+        schema = call.schema
+        if schema is not None:
+            native = self._form.takes_schema(call.model)
+            if native is None or not _is_strict(schema):
+                return None
+            if plain_schema or not native:
+                call, schema = with_schema(call, schema), None
         system = tuple(sendable(m.text) for m in takewhile(lambda m: m.role == "system", call.messages))
         turns = call.messages[len(system) :]
         if (
@@ -87,16 +93,8 @@ class PlainWriter:
             or any(t.role == "system" for t in turns)
         ):
             return None
-        schema, instructions = call.schema, ""
-        if schema is not None:
-            native = self._form.takes_schema(call.model)
-            if native is None or not _is_strict(schema):
-                return None
-            if plain_schema or not native:
-                document = json.dumps({**schema.document, "title": schema.name})
-                schema, instructions = None, SCHEMA.format(schema=document)
         host = self._url.hostname
-        body = self._form.write(PlainCall(call, host, stream, reasons, system, turns, schema, instructions))
+        body = self._form.write(PlainCall(call, host, stream, reasons, system, turns, schema))
         return None if body is None else HostRequest(self._address(call, stream), list(self._headers), body)
 
     def _address(self, call: Call, stream: bool) -> str:

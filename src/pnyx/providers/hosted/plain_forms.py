@@ -77,7 +77,7 @@ class PlainCall:
     """A call of text alone.
 
     host: its name. system: the texts before the turns, the first of which is a user's. schema: as a
-    parameter; instructions: how to write it, where it is none, else "". reasons: the model is known to think.
+    parameter; None if the call has none or the turns describe it. reasons: the model is known to think.
     """
 
     call: Call
@@ -87,7 +87,6 @@ class PlainCall:
     system: tuple[str, ...]
     turns: tuple[Message, ...]
     schema: Schema | None
-    instructions: str
 
     @property
     def effort(self) -> Effort | None:
@@ -131,17 +130,21 @@ def _settings(call: Call, limit: str, seed: str = "") -> Body:
 
 
 def _chat_turns(plain: PlainCall) -> Body:
-    system = [*plain.system, *filter(None, [plain.instructions])]
-    turns = [("system", text) for text in system] + [(turn.role, sendable(turn.text)) for turn in plain.turns]
+    turns: list[tuple[str, str]] = [("system", text) for text in plain.system]
+    turns += [(turn.role, sendable(turn.text)) for turn in plain.turns]
     messages = [{"role": role, "content": text} for role, text in turns]
-    return {"model": plain.call.model, "stream": plain.stream, "messages": messages}
+    body = {"model": plain.call.model, "stream": plain.stream, "messages": messages}
+    if plain.schema is not None:
+        format = {"name": plain.schema.name, "schema": plain.schema.document, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": format}
+    return body
 
 
 def _chat(plain: PlainCall) -> Body | None:
     call, official = plain.call, plain.host == OFFICIAL
     if call.thinking_tokens is not None:
         return None
-    if (plain.system or plain.instructions) and _NO_SYSTEM_ROLE.search(call.model):
+    if plain.system and _NO_SYSTEM_ROLE.search(call.model):
         return None
     if call.temperature is not None and _REASONING_MODEL.search(call.model):
         return None
@@ -160,10 +163,7 @@ def _chat(plain: PlainCall) -> Body | None:
         body["stream_options"] = {"include_usage": True}
     if effort:
         body["reasoning_effort"] = effort
-    if plain.schema is not None:
-        format = {"name": plain.schema.name, "schema": plain.schema.document, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": format}
-    elif plain.instructions:
+    if plain.schema is None and call.schema is not None:
         body["response_format"] = {"type": "json_object"}
     return body
 
@@ -216,11 +216,8 @@ def _messages(plain: PlainCall) -> Body | None:
     elif thinking := thinking_settings(call, {}, "anthropic", plain.reasons).get("anthropic_thinking"):
         body["thinking"] = thinking
         body.pop("temperature", None)  # it needs the default
-    system = "\n\n".join(plain.system)
-    if plain.instructions:
-        body["system"] = [{"type": "text", "text": one} for one in (system, plain.instructions) if one]
-    elif system:
-        body["system"] = system
+    if plain.system:
+        body["system"] = "\n\n".join(plain.system)
     if plain.schema is not None:
         schema = _without_types(plain.schema.document)
         body.setdefault("output_config", {})["format"] = {"type": "json_schema", "schema": schema}
@@ -255,9 +252,8 @@ def _contents(plain: PlainCall) -> Body | None:
     if plain.effort and off is None and not _BUDGET_GEMINI.search(model):
         return None
     body: Body = {"contents": _turns(plain, "parts", lambda turn: [{"text": sendable(turn.text)}], "model")}
-    system = [{"text": text} for text in (*plain.system, plain.instructions) if text]
-    if system:
-        body["systemInstruction"] = {"role": "user", "parts": system}
+    if plain.system:
+        body["systemInstruction"] = {"role": "user", "parts": [{"text": text} for text in plain.system]}
     config = {**_settings(call, "maxOutputTokens", "seed"), "responseModalities": ["TEXT"]}
     if call.schema is not None:
         config["responseMimeType"] = "application/json"
@@ -296,7 +292,6 @@ MISTRAL_CHAT = PlainForm(
     (_BEARER, _ACCEPT, _JSON),
     _mistral_chat,
     version="/v1",
-    takes_schema=lambda model: False,
 )
 MESSAGES = PlainForm(
     "/v1/messages",

@@ -156,7 +156,7 @@ _REPORTS = {"error", "Response", "base_resp", *_FAILURES}
 def read_report(status: int, body: str) -> Report:
     """The failure in the body of a response with an error status: JSON of any dialect, a page, or text."""
     try:
-        document = json.loads(body)
+        document = json.loads(_EVENT.sub("", body, count=1))
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == "<":
             return Report(status, page_title(body), is_page=True)
@@ -180,6 +180,8 @@ def page_title(body: str) -> str:
     return " ".join(_MARKUP.sub(" ", _HIDDEN.sub(" ", page)).split())
 
 
+_EVENT = regex(r"^\s*(?:event: ?\w*\s+)?data: ?(?=[{\[])")
+"""What stands before a report that comes as an event of a stream, of MiMo and Huawei."""
 _ADDRESS = regex(r"https?://\S+")
 """Addresses of documentation contain words of other failures."""
 _TITLE = regex(r"<title[^>]*>([^<]*)</title", re.IGNORECASE)

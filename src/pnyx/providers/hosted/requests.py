@@ -42,7 +42,7 @@ from ..base import Call, Message
 from .connection import HostRequest
 from .dialects import Dialect
 from .plain_forms import SEEDS
-from .texts import SCHEMA, marked_parts, sendable
+from .texts import marked_parts, sendable, with_schema
 from .thinking import thinking_settings
 
 __all__ = ["RequestBuilder"]
@@ -147,6 +147,9 @@ class RequestBuilder:
 
     def _direct(self, call: Call, plain_schema: bool, reasons: bool) -> _Direct:
         model = self._models[call.model]
+        parameters = _parameters(call, model, plain_schema)
+        if call.schema is not None and parameters.output_mode == "prompted":
+            call = with_schema(call, call.schema)
         settings = ModelSettings(max_tokens=call.max_tokens)
         if call.temperature is not None:
             settings["temperature"] = call.temperature
@@ -162,7 +165,7 @@ class RequestBuilder:
             model_settings=cast(
                 ModelSettings, {k: v for k, v in (settings | special).items() if v is not None}
             ),
-            model_request_parameters=_parameters(call, model, plain_schema),
+            model_request_parameters=parameters,
         )
 
 
@@ -218,5 +221,5 @@ def _parameters(call: Call, model: Model[Any], plain_schema: bool) -> ModelReque
         native_tools=search,
         output_mode="native" if native else "prompted",
         output_object=OutputObjectDefinition(call.schema.document, name=call.schema.name),
-        prompted_output_template=None if native else SCHEMA,
+        prompted_output_template=None if native else False,
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from itertools import pairwise
 
-from ..base import Message
+from ...core.steps import Schema
+from ..base import Call, Message
 
-__all__ = ["SCHEMA", "has_control_tokens", "marked_parts", "sendable"]
+__all__ = ["has_control_tokens", "marked_parts", "sendable", "with_schema"]
 
 SCHEMA = "Reply with one JSON object that follows this JSON schema, and with nothing around it:\n\n{schema}"
 """What asks for a schema in the prompt, for models and hosts that take none as a parameter."""
@@ -32,6 +35,21 @@ def sendable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def with_schema(call: Call, schema: Schema) -> Call:
+    """`call` with `schema` in the words of its last task, for a model or host that takes none as a parameter.
+
+    Not in the system message: a request without this schema could then share no prefix with it.
+    """
+    words = SCHEMA.format(schema=json.dumps({**schema.document, "title": schema.name}))
+    messages = list(call.messages)
+    at = max((at for at, message in enumerate(messages) if message.role == "user"), default=None)
+    if at is None:
+        messages.append(Message("user", words))
+    else:
+        messages[at] = replace(messages[at], text=f"{messages[at].text}\n\n{words}")
+    return replace(call, messages=tuple(messages))
 
 
 def marked_parts(message: Message) -> list[tuple[str, bool]]:

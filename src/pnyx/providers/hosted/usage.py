@@ -67,7 +67,9 @@ def _openai(
     rest = _rest(report, sent)
     counted = _count(_named(report, output_names, *((rest,) if rest > 0 else ())))
     output = _output(counted, rest)
-    if reasoning > output:  # of Perplexity, which bills it apart
+    if reasoning > output and rest == output and "reasoning_tokens" not in report:
+        reasoning = output  # vLLM counts the tags of thoughts among them, but not beside the completion
+    elif reasoning > output:  # of Perplexity, which bills it apart
         output += reasoning
     return sent, cached, output, reasoning or output - counted, written - hour, hour
 

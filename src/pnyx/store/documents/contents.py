@@ -7,7 +7,7 @@ runs use a content; one that no run uses is deleted. The parts of a very long li
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ __all__ = [
     "read_contents",
     "unpack",
     "unpack_columns",
+    "unpack_each",
 ]
 
 GROUP = 16
@@ -50,7 +51,7 @@ GROUP = 16
 LIST = b"\0"
 """What the stored list of parts begins with, and no frame of zstd does."""
 BATCH = 500
-"""Contents that one statement asks for: SQLite allows 999 parameters in old versions."""
+"""Contents that one statement deletes: SQLite allows 999 parameters in old versions."""
 _LOCK = 7265988
 """The advisory lock of PostgreSQL that writers of uses share, and that deletion of contents has alone."""
 SHARED_LOCK = f"pg_advisory_xact_lock_shared({_LOCK})"
@@ -158,14 +159,20 @@ def pack_all(
     return [[dump(value) for value in values] for values, _ in cuts]
 
 
-def unpack(
+def unpack(connection: Connection, stored: Sequence[tuple[bytes, str]]) -> list[Any]:
+    """Return the values of `pack`, see `unpack_each`."""
+    return list(unpack_each(connection, stored))
+
+
+def unpack_each(
     connection: Connection,
     stored: Sequence[tuple[bytes, str]],
     omit: Collection[str] = (),
     texts: dict[int, str] | None = None,
-) -> list[Any]:
-    """Return the values of `pack`. stored: each with its name in messages. Raises `Unreadable`.
+) -> Iterator[Any]:
+    """Yield the values of `pack`. stored: each with its name in messages. Raises `Unreadable`.
 
+    The texts of all are read before the first is yielded; each value is made of them when it is its turn.
     omit: names of long texts that are not read, and are "" then, if the value is an object. texts: contents
     that are read already, by number; those that are read are added.
     """
@@ -179,7 +186,8 @@ def unpack(
             found[:] = [parts for parts in found if id(parts) not in gone]
         wanted += found
     texts = _texts(connection, wanted, {} if texts is None else texts)
-    return [replaced(value, texts, what) if found else value for value, found, what in read]
+    for value, found, what in read:
+        yield replaced(value, texts, what) if found else value
 
 
 def pack_column(connection: Connection, run_id: str, value: Any) -> str:
@@ -366,19 +374,14 @@ def _fetch(connection: Connection, ids: Iterable[int]) -> dict[int, bytes]:
         query = "SELECT content FROM contents WHERE id = ?"
         found = {id: driver.execute(query, (id,)).fetchone() for id in ordered}
         return {id: row[0] for id, row in found.items() if row is not None}
-    out: dict[int, bytes] = {}
-    for start in range(0, len(ordered), BATCH):
-        chosen = select(contents.c.id, contents.c.content).where(
-            contents.c.id.in_(ordered[start : start + BATCH])
-        )
-        out |= {int(row.id): bytes(row.content) for row in connection.execute(chosen)}
-    return out
+    return {int(row.id): bytes(row.content) for row in _FETCH(connection, {"ids": ordered})}
 
 
 def _decoded(content: bytes, what: str) -> str:
     return decompress(content, what).decode("utf-8", "surrogatepass")
 
 
+_FETCH = Prepared(text("SELECT id, content FROM contents WHERE id = ANY(CAST(:ids AS BIGINT[]))"))
 _NOTE = Prepared(
     text(
         "WITH added AS (INSERT INTO contents (sha256, content) "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select
 from ...core.documents import check, stamp
 from ...core.events import Event, from_json, to_json
 from ...errors import Unreadable
-from ..documents.contents import RunContents, pack_all, unpack
+from ..documents.contents import RunContents, pack_all, unpack_each
 from ..documents.conversion import read_unpacked
 from ..prepared import Prepared
 from ..schema import events
@@ -20,6 +20,7 @@ __all__ = [
     "PAGE",
     "PAGE_CHARS",
     "PROMPTS",
+    "WHOLE_PAGE",
     "Page",
     "add_event_rows",
     "event_rows",
@@ -30,10 +31,10 @@ __all__ = [
 PAGE = 50
 """Events that a follower reads at once: others may go on between two pages. They wait in memory for a client
 that does not read."""
+WHOLE_PAGE = 1000
+"""Events that one who reads a whole run reads at once, if they have no more than `PAGE_CHARS`."""
 PAGE_CHARS = 4_000_000
 """Characters of the texts of a page: 50 prompts may be 2 MB each."""
-STEP = 5
-"""Events that are read together until a page is full."""
 PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
 
@@ -101,8 +102,8 @@ def log(
         in_order = rows if newest is None else rows[::-1]
         return Page(_event(run_id, one) for one in _documents(connection, in_order, prompts, {}))
     page, chars, texts = Page(), 0, dict[int, str]()
-    for start in range(0, min(len(rows), limit), STEP):
-        for document in _documents(connection, rows[start : min(start + STEP, limit)], prompts, texts):
+    for start in range(0, min(len(rows), limit), PAGE):
+        for document in _documents(connection, rows[start : min(start + PAGE, limit)], prompts, texts):
             chars += sum(len(one) for one in document.values() if isinstance(one, str))
             if page and chars > PAGE_CHARS:
                 page.has_more = True
@@ -124,16 +125,14 @@ def logs(connection: Connection, run_ids: Sequence[str]) -> Mapping[str, Sequenc
 
 def _documents(
     connection: Connection, rows: Sequence[Any], prompts: bool, texts: dict[int, str]
-) -> list[dict[str, Any]]:
-    """Return the events of these rows as JSON. texts: as in `unpack`."""
+) -> Iterator[dict[str, Any]]:
+    """Yield the events of these rows as JSON, each made when it is its turn. texts: as in `unpack_each`."""
     stored = [(row, f"event {row.seq} of run {row.run_id}") for row in rows]
     packed = [(row.packed, what) for row, what in stored if row.packed is not None]
-    found = iter(unpack(connection, packed, () if prompts else PROMPTS, texts))
-    # An event of an earlier version, which is not converted yet.
-    return [
-        read_unpacked(connection, row.body, what) if row.packed is None else check(next(found), what)
-        for row, what in stored
-    ]
+    found = unpack_each(connection, packed, () if prompts else PROMPTS, texts)
+    for row, what in stored:
+        # Without packed form, it is an event of an earlier version that is not converted yet.
+        yield read_unpacked(connection, row.body, what) if row.packed is None else check(next(found), what)
 
 
 def _event(run_id: str, document: Mapping[str, Any]) -> Event:

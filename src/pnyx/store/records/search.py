@@ -19,8 +19,8 @@ from .word_index import SQLITE_INDEX, Words, outcome
 
 __all__ = ["Hit", "search"]
 
-BEST = 20
-"""On SQLite, best rows that are looked up in `runs`, for each run that is wanted."""
+BEST = 400
+"""On SQLite, best rows that are looked up in `runs`, beside twice as many as are wanted."""
 RANKED = 2000
 """On PostgreSQL, runs that are ranked: the newest that match. Each takes it about 20 µs."""
 MANY = 10_000
@@ -60,7 +60,7 @@ def _in_sqlite(
     # Words are letters, digits and spaces, so nothing in their quotes is syntax.
     query = (" AND " if every else " OR ").join(f'"{word}"' for word in words)
     # Most of the time goes into the runs of frequent words; only the best rows can be in the result.
-    most = BEST * values["limit"]
+    most = BEST + 2 * values["limit"]
     filled = {**values, "query": query, "most": most}
     ids = connection.execute(text(_AMONG_BEST), filled).scalars().all()
     if len(ids) < values["limit"] and len(connection.execute(text(_ANY), filled).all()) > most:

@@ -59,7 +59,7 @@ def same_spelling(one: str, two: str, *, person: bool) -> bool:
     """Whether two names differ in spelling only. person: a last name names a person.
 
     Numbers of kings may be Roman, in words or in digits, first names initials, and an abbreviation of three
-    capitals or more may stand for the words that its letters begin.
+    capitals or more may be the words that its letters begin.
     """
     if max(len(one), len(two)) > MAX_CHARS:
         return False

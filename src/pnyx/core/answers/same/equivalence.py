@@ -43,7 +43,7 @@ def same_answer(a: str, b: str, question: str | None = None) -> bool:
     """Whether two short answers are the same.
 
     question: what they answer. It can tell that a percent sign may be left out, which mark is the decimal
-    one, whether the order of a list counts, or what an option's letter stands for. docs/answers.md says what
+    one, whether the order of a list counts, or what an option's letter means. docs/answers.md says what
     counts as the same. Votes, deliberation, grading and replay decide by this function.
     """
     return same(a, b, question)

@@ -32,7 +32,7 @@ Those of values:
 
 - `copulas.json`: words of sentences that state an answer, besides the verbs of `answers.json`. `more`: verbs
   by language. `unspaced`: between a subject and what it is, in scripts without spaces, and `subjects` that
-  stand for what was asked. `last`: verbs at the end. `endings`: of a statement. `pronouns`, `articles`: words
+  refer to what was asked. `last`: verbs at the end. `endings`: of a statement. `pronouns`, `articles`: words
   that any subject may have. `joined`: short forms and what they are short for.
 
 Those of questions:

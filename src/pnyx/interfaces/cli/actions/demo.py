@@ -289,8 +289,7 @@ def _next_steps(output: Output) -> None:
         paragraph(
             out,
             "A debate of three seats; --budget 1 keeps it under $1. With keys of several makers "
-            "(ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY) and their extras (docs/install.md), each "
-            "has a seat.",
+            "(ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY), each has a seat.",
         )
     )
 

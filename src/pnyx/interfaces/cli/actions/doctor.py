@@ -16,7 +16,8 @@ from ....config.paths import models_dir
 from ....config.schema import OWN, ProviderSettings, Settings, ToolsSettings
 from ....config.stored_keys import ENVIRONMENT
 from ....errors import ConfigError, NotFound, PnyxError, ProviderError
-from ....providers.catalogue import default_panel, parse_seats
+from ....providers.catalogue import parse_seats
+from ....providers.default_panel import default_panel
 from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, configure, key_variables, list_models
@@ -193,7 +194,7 @@ async def check_host(name: str, settings: Settings, refs: tuple[str, ...]) -> Fi
     if variables and not any(ENVIRONMENT.get(variable) for variable in variables):
         return Finding(what, False, "its API key is not set", f"export {variables[0]}=...")
     try:
-        config = configure(name, provider, ENVIRONMENT)
+        config = configure(name, provider, ENVIRONMENT, beyond_text=settings.tools.enabled)
     except ConfigError as exc:
         fix = f"export {variables[0]}=..." if variables else f"correct [providers.{name}]"
         return Finding(what, False, str(exc), fix)

@@ -34,7 +34,8 @@ from ....evaluate.items import Item
 from ....evaluate.questions import find_items
 from ....evaluate.stored import LOG as STORED_LOG
 from ....extras import need
-from ....providers.catalogue import default_panel, parse_seats
+from ....providers.catalogue import parse_seats
+from ....providers.default_panel import default_panel
 from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ....run.spec import Spec

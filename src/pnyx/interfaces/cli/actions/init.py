@@ -20,7 +20,8 @@ from ....core.models import money
 from ....errors import ConfigError, PnyxError, UsageError
 from ....plugins import PROVIDERS
 from ....plugins import names as installed
-from ....providers.catalogue import Catalogue, default_panel, parse_seats
+from ....providers.catalogue import Catalogue, parse_seats
+from ....providers.default_panel import default_panel
 from ....providers.installed import KINDS, configure, is_usable, key_variables, list_models
 from ....run.request import RunRequest
 from ....run.resolve import resolve

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..failures import failure, report
 from .finishes import reason_of
-from .reply import ENDS, THOUGHT_PARTS, Reader, ToolCallParts, first_of, items, mapping, text_of
+from .reply import ENDS, PARTS, THOUGHT_PARTS, Reader, ToolCallParts, first_of, items, mapping, text_of
 
 __all__ = ["OpenAIReader"]
 
@@ -67,10 +68,14 @@ class OpenAIReader(Reader):
             yield {("message" if ends else "delta"): message, **ends}
         elif document.get("content") and text_of(document.get("role")).lower() == "assistant":
             yield {"delta": document, **ends}
-        elif isinstance(document.get("response"), str | int | float) or document.get("tool_calls"):
+        elif (
+            isinstance(answer := document.get("response"), str | int | float)
+            or document.get("tool_calls")
+            or (_is_answer(answer) and document.keys() <= _CLOUDFLARE)
+        ):
             # Cloudflare's own API and Ollama's older one
             part = {name: document.get(name) for name in ("thinking", "tool_calls")}
-            yield {"text": document.get("response"), "delta": part, **ends}
+            yield {"text": _written(answer), "delta": part, **ends}
         elif isinstance(document.get("result"), str):  # Baidu's older one
             yield {"text": document["result"], **ends}
         elif ends:
@@ -136,8 +141,8 @@ class OpenAIReader(Reader):
         self.think(next(filter(None, found), ""))
 
     def _content(self, content: object) -> Iterator[str]:
-        if not isinstance(content, list | Mapping):
-            yield from self.piece(content)
+        if not isinstance(content, list | Mapping) or _is_answer(content):
+            yield from self.piece(_written(content))
             return
         for one in [content] if isinstance(content, Mapping) else content:
             part = mapping(one)
@@ -198,6 +203,20 @@ class OpenAIReader(Reader):
 
 
 _MODEL = ("", "assistant", "model", "chatbot")
+_CLOUDFLARE = {"response", "tool_calls", "usage"}
+_OF_PARTS = frozenset((*PARTS, "type", "annotations", "signature", "refusal", "error"))
+"""Keys of a part of a message."""
+
+
+def _is_answer(value: object) -> bool:
+    """Whether a value is the object of JSON that was asked for, which Cloudflare parses."""
+    return (
+        isinstance(value, Mapping) and bool(value.keys() - _OF_PARTS) and not {"type", "error"} & value.keys()
+    )
+
+
+def _written(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else value
 
 
 def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -22,6 +22,7 @@ from .finishes import failure_status, reason_of
 __all__ = [
     "ENDS",
     "INVALID_JSON",
+    "PARTS",
     "THOUGHT_PARTS",
     "Reader",
     "ToolCallParts",

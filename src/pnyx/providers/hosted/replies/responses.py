@@ -27,6 +27,8 @@ class ResponsesReader(Reader):
         super().__init__()
         self._streamed: set[object] = set()
         """Places of items whose deltas were read, and the types of these."""
+        self._places: dict[str, object] = {}
+        """The id of an item -> its place."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         kind = text_of(document.get("type"))
@@ -36,18 +38,18 @@ class ResponsesReader(Reader):
         elif document.get("object") == "response":
             yield from self._response(document)
         elif kind.endswith(".delta"):
-            self._streamed |= {kind, _place(document)}
+            self._streamed |= {kind, self._place(document)}
             yield from self._delta(kind, document, document.get("delta"))
         elif whole := document.get(_WHOLE.get(kind, "")):
             kind = f"{kind.removesuffix('.done')}.delta"
-            if self._streamed.isdisjoint((kind, _place(document))):
-                self._streamed.add(_place(document))
+            if self._streamed.isdisjoint((kind, self._place(document))):
+                self._streamed.add(self._place(document))
                 yield from self._delta(kind, document, whole)
         elif kind == "response.output_item.added":
-            yield from self._start(mapping(document.get("item")), _place(document))
-        elif kind == "response.output_item.done" and _place(document) not in self._streamed:
-            self._streamed.add(_place(document))
-            yield from self._item(mapping(document.get("item")), _place(document))
+            yield from self._start(mapping(document.get("item")), self._place(document))
+        elif kind == "response.output_item.done" and self._place(document) not in self._streamed:
+            self._streamed.add(self._place(document))
+            yield from self._item(mapping(document.get("item")), self._place(document))
 
     def _response(self, response: Mapping[str, Any]) -> Iterator[str]:
         if found := report({"error": response.get("error")}):
@@ -73,7 +75,7 @@ class ResponsesReader(Reader):
         elif kind.startswith("response.reasoning"):
             self.think(delta)
         elif kind == "response.function_call_arguments.delta" and isinstance(delta, str):
-            self.tools.setdefault(_place(document), ToolCallParts()).written.append(delta)
+            self.tools.setdefault(self._place(document), ToolCallParts()).written.append(delta)
 
     def _start(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
         """Read the start of an item, whose content follows in deltas or with its end."""
@@ -86,7 +88,7 @@ class ResponsesReader(Reader):
 
     def _item(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
         kind = text_of(item.get("type"))
-        if kind == "message":
+        if kind == "message" or item.get("role") == "assistant":
             for part in items(item.get("content")):
                 yield from self._part(mapping(part))
         elif kind == "reasoning":
@@ -110,8 +112,12 @@ class ResponsesReader(Reader):
             self.cite(mapping(annotation).get("url"))
         yield from self.piece(part.get("text"))
 
-
-def _place(document: Mapping[str, Any]) -> object:
-    """Which item an event belongs to."""
-    place = document.get("output_index", document.get("item_id"))
-    return place if isinstance(place, int | str) else None
+    def _place(self, document: Mapping[str, Any]) -> object:
+        """Which item an event belongs to: by its index, which events may lack, or else by its id."""
+        id = text_of(document.get("item_id") or mapping(document.get("item")).get("id"))
+        place = document.get("output_index")
+        if not isinstance(place, int | str):
+            return self._places.get(id, id or None)
+        if id:
+            self._places[id] = place
+        return place
