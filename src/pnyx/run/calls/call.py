@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 
 from ...core.context.compaction import fit, texts, tokens
 from ...core.events import CallFailed, CallFinished, CallStarted, Token
-from ...core.markup.reasoning import ReasoningSplitter
 from ...core.parsing.json_objects import read_structured
 from ...core.steps import Ask
 from ...core.sycophancy.detect import is_blank
@@ -24,26 +23,24 @@ from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError, Starved
 from ...isolation import lacks_files
 from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
-from ...providers.redaction import StreamRedactor
 from ...times import now
 from ..context import RunContext
 from ..drive import Where
 from ..journal import Outcome
 from ..spending.budget import Bill, OutputLimits, usd
 from .admission import Refusal
-from .context_window import image_tokens, request_limit, thinking_limit
+from .context_window import image_tokens, request_limit, shorter, thinking_limit
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
 from .limits import Deadline, Gate, Slot, delay
+from .live_text import LiveText
 from .messages import cache_key, messages
 from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 from .reply_limits import ReplyLimits
 
 __all__ = ["ModelCall"]
 
-SQUEEZE = (0.6, 0.8)
-"""Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
 """The most cited sources that are recorded, and the longest address. A shortened address would not work."""
 
@@ -126,7 +123,7 @@ class ModelCall:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
                 squeezed = True
                 size = tokens(self._text())
-                wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
+                wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
             if wait is not None and wait >= self.deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:
@@ -309,15 +306,11 @@ class ModelCall:
             traceparent=context.traceparent(self.key),
         )
 
-        def publish(text: str) -> None:
-            token = Token(**self.common, time=now(), run_id=context.run_id, text=text, answer=self.closing)
-            context.broadcast.publish(token)
+        def publish(text: str, restart: bool) -> None:
+            common = {**self.common, "time": now(), "run_id": context.run_id}
+            context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
-        stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
-
-        def show(piece: str) -> None:
-            stream.add(splitter.add(piece))
-
+        live = LiveText(context.redact_text, publish)
         context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
@@ -325,7 +318,7 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 await slot.ready()
                 started_at = time.monotonic()
-                shown = show if context.broadcast.wants(self.closing) and not quiet else None
+                shown = live.add if context.broadcast.wants(self.closing) and not quiet else None
                 result = separate(await complete_call(provider, call, shown))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
@@ -335,8 +328,7 @@ class ModelCall:
                 # No fault of the host's: no other seat could connect either.
                 context.halt.request(Starved(context.run_id))
         finally:
-            stream.add(splitter.end())
-            stream.end()
+            live.end()
         return Response(started, result, time.monotonic() - started_at)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
