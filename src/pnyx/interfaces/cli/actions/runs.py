@@ -189,7 +189,7 @@ def status(run_id: str, as_json: bool) -> int:
     return 0
 
 
-def show(run_id: str, verbose: bool, whole: bool, plain: bool, as_json: bool) -> int:
+def show(run_id: str, *, verbose: bool, plain: bool, whole: bool = False, as_json: bool = False) -> int:
     output = streams(plain=plain)
     if as_json:
         with_records(open_settings(), partial(_write_json, run_id, output.out.write))
