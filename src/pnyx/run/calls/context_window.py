@@ -20,6 +20,7 @@ __all__ = [
     "output_limit",
     "request_limit",
     "room_left",
+    "shorter",
     "thinking_limit",
 ]
 
@@ -27,11 +28,23 @@ REPLY_TOKENS = 1024
 """The most tokens that are reserved for the reply."""
 PROMPT_TOKENS = 800
 """About as many as our longest prompts have beside the question and its material."""
+SHORTER = (0.6, 0.8)
+"""Shares to which a too long request is shortened; the second if the question is too long for the first."""
+MARGIN = 0.8
+"""Of what fits by a host's numbers: its window is for the reply too, and its tokens are not our estimate."""
 
 
 def request_limit(seat: Seat) -> float:
     """Return the most tokens of a request to the seat, which leaves some of its window for the reply."""
     return math.inf if seat.context is None else seat.context - min(seat.context // 4, REPLY_TOKENS)
+
+
+def shorter(fits: float | None) -> tuple[float, ...]:
+    """Return the shares to which a request that its host finds too long is shortened, the best one first.
+
+    fits: the share that fits by the numbers of the host, or None.
+    """
+    return SHORTER if fits is None or fits * MARGIN >= SHORTER[0] else (fits * MARGIN, *SHORTER)
 
 
 def room_left(seat: Seat, question: str, files: Sequence[File]) -> float:
