@@ -47,6 +47,8 @@ def test_every_scheme_of_postgresql_is_accepted(scheme: str) -> None:
         ("postgresql://", {}),
         ("postgresql:///db", {"dbname": "db"}),
         ("postgresql://[::1]:5/db", {"host": "::1", "port": "5", "dbname": "db"}),
+        ("postgresql://h,i/db", {"host": "h,i", "dbname": "db"}),
+        ("postgresql://h:1,[::1],i:3/db", {"host": "h,::1,i", "port": "1,5432,3", "dbname": "db"}),
         ("postgresql://%2Frun%2Fpg/db", {"host": "/run/pg", "dbname": "db"}),
         ("postgresql://u:a/b?c:d@h", {"user": "u", "password": "a/b?c:d", "host": "h"}),
         (
@@ -60,6 +62,20 @@ def test_every_scheme_of_postgresql_is_accepted(scheme: str) -> None:
 )
 def test_a_url_becomes_the_parameters_of_libpq(url: str, found: dict[str, str]) -> None:
     assert parameters(url) == found
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://u:p@h:1/db?sslmode=allow", "postgresql://u@h:1/db"),
+        ("postgresql://u:p@[::1]:5,i/db", "postgresql://u@[::1]:5,i:5432/db"),
+        ("postgresql://h,i/db?port=7", "postgresql://h:7,i:7/db"),
+    ],
+)
+def test_the_name_in_messages_is_the_address_without_the_password(url: str, name: str) -> None:
+    where = parse_database_url(url)
+    assert isinstance(where, Server)
+    assert where.name == name
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from pnyx.config.schema import ToolsSettings
 from pnyx.core.models import Seat
-from pnyx.core.steps import All, Ask, Panel, Reply, Use
+from pnyx.core.steps import THOUGHTS, All, Ask, Panel, Reply, Use
 from pnyx.core.text import Draft
 from pnyx.core.tool_calls import ToolCall, ToolResult
 from pnyx.errors import SeatAbsent
@@ -21,18 +21,22 @@ A = Seat("Participant A", "lab:a")
 DRAFT = Draft("t", "0", ("Look it up.",))
 
 
-def drive_work(tools_of: Callable[[int], tuple[str, ...]], result: str = "Nine.", **panel: Any) -> list[Ask]:
+def drive_work(
+    tools_of: Callable[[int], tuple[str, ...]], result: str = "Nine.", thoughts: str = "", **panel: Any
+) -> list[Ask]:
     """The asks of one call. tools_of: turn number from 1 -> the tools that the model calls."""
     script = Panel((A,), salt="s", tools=("web_search", "read_file"), **panel).work(A, DRAFT)
     asks: list[Ask] = []
     value: Any = None
     with suppress(StopIteration):
         while True:
-            value = _respond(script.send(value), asks, tools_of, result)
+            value = _respond(script.send(value), asks, tools_of, result, thoughts)
     return asks
 
 
-def _respond(step: Any, asks: list[Ask], tools_of: Callable[[int], tuple[str, ...]], result: str) -> Any:
+def _respond(
+    step: Any, asks: list[Ask], tools_of: Callable[[int], tuple[str, ...]], result: str, thoughts: str
+) -> Any:
     if isinstance(step, All):
         assert all(isinstance(use, Use) and use.seat == A for use in step.branches)
         return [ToolResult(result) for _ in step.branches]
@@ -40,7 +44,7 @@ def _respond(step: Any, asks: list[Ask], tools_of: Callable[[int], tuple[str, ..
     asks.append(step)
     names = tools_of(len(asks))
     calls = tuple(ToolCall(f"c{n}", name, {"query": "x"}) for n, name in enumerate(names))
-    return Reply(step, "" if calls else "Nine.", calls=calls)
+    return Reply(step, "" if calls else "Nine.", calls=calls, thoughts=thoughts if calls else "")
 
 
 def _until(last: int, turn: int) -> tuple[str, ...]:
@@ -69,6 +73,16 @@ def test_results_of_a_turn_are_in_the_order_of_its_calls() -> None:
     (turn,) = drive_work(lambda turn: ("web_search", "read_file") if turn == 1 else ())[1].turns
     assert [call.name for call in turn.calls] == ["web_search", "read_file"]
     assert [re.findall(r" tool (\w+)>", result) for result in turn.results] == [["web_search"], ["read_file"]]
+
+
+def test_thoughts_go_with_the_calls_that_follow_them_cut_and_in_no_fingerprint() -> None:
+    asks = drive_work(partial(_until, 3), thoughts="I look it up. " * 1000)
+    assert [len(ask.turns) for ask in asks] == [0, 1, 2]
+    for turn in asks[-1].turns:
+        assert turn.thoughts.startswith("I look it up. I look")
+        assert "characters left out" in turn.thoughts
+        assert len(turn.thoughts) < THOUGHTS + 100
+    assert [ask.fingerprint for ask in asks] == [ask.fingerprint for ask in drive_work(partial(_until, 3))]
 
 
 def test_a_tool_result_is_in_a_fence_that_it_cannot_close() -> None:

@@ -84,12 +84,13 @@ async def test_reasoning_is_recorded_and_reaches_no_other_seat(make: Make, form:
         )
     assert not any(SECRET in prompt for prompt in node.host.sent)
     texts = {event.key: event.text for event in finished}
-    if form != "only a closing tag":
-        shown: dict[str, str] = {}
-        for event in log:
-            if isinstance(event, Token):
-                shown[event.key] = shown.get(event.key, "") + event.text
-        assert shown == texts
+    shown: dict[str, str] = {}
+    for event in log:
+        if isinstance(event, Token):
+            shown[event.key] = event.text if event.restart else shown.get(event.key, "") + event.text
+    assert shown == texts
+    restarts = {event.key for event in log if isinstance(event, Token) and event.restart}
+    assert restarts == (set(texts) if form == "only a closing tag" else set())
     assert all(text.endswith("evidence") for text in texts.values())
 
 
@@ -322,11 +323,35 @@ async def test_a_reply_without_an_answer_is_an_abstention(make: Make, done: Comp
     assert (finished.absent, finished.text) == (reason, "")
 
 
-async def test_an_empty_reply_at_its_limit_says_so_even_if_the_host_counts_no_reasoning(make: Make) -> None:
-    node = make(Reasoner(lambda text: Completion("", finish_reason="length")))
+class Silent(Host):
+    """Its replies end at their limit without a text, with `usage`."""
+
+    def __init__(self, usage: Usage | None) -> None:
+        super().__init__(fixed_reply)
+        self.usage = usage
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        await super().complete(call)
+        return Completion("", usage=self.usage, finish_reason="length")
+
+
+@pytest.mark.parametrize(
+    ("usage", "words"),
+    [
+        (
+            Usage(10, output_tokens=200),
+            "no answer: 200 tokens went to reasoning; raise max_output_tokens (now 200) or lower",
+        ),
+        (None, "no answer before the limit of the reply; raise max_output_tokens (now 200)"),
+    ],
+)
+async def test_an_empty_reply_at_its_limit_says_so_even_if_the_host_counts_no_reasoning(
+    make: Make, usage: Usage | None, words: str
+) -> None:
+    node = make(Silent(usage))
     handle = await node.start(protocol="single", seats=seats("h:large"), options={})
     result = await handle.result()
-    assert "no answer before the limit of the reply; raise max_output_tokens (now 200)" in str(result.detail)
+    assert words in str(result.detail)
     assert [e.max_tokens for e in events_of(await node.log(handle.run_id), CallStarted)] == [200, 400]
 
 

@@ -43,7 +43,10 @@ def settle_one(connection: Connection) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_commit_whose_response_is_lost_is_applied_once(postgres_url: str, way: str) -> None:
+async def test_a_commit_whose_response_is_lost_is_applied_once(
+    postgres_url: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "SILENT_S", 1.0)
     await (await Database.open(postgres_url)).close()
     async with BreakingProxy(make_url(postgres_url).port or 0, b"COMMIT", ["", way]) as cutting:
         database = await Database.open(at_port(postgres_url, cutting.port))

@@ -101,5 +101,6 @@ def test_a_url_for_asyncpg_becomes_parameters_of_libpq() -> None:
     assert _parameters(_server(url)) == {
         **{"user": "u", "password": "p@", "dbname": "n", "host": "/run/pg", "sslmode": "require"},
         "connect_timeout": 5,
+        "client_encoding": "utf8",
         **{"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 15000},
     }

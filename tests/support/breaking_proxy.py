@@ -8,14 +8,15 @@ from contextlib import suppress
 
 __all__ = ["BreakingProxy"]
 
-WAYS = ("before", "after", "late")
+WAYS = ("before", "after", "late", "silent", "mute")
 
 
 class BreakingProxy:
     """Forwards loopback connections to `port`, and breaks those that send `message`.
 
     ways: one per `message`; later ones pass. "before": it never arrives. "after": it arrives, its response
-    does not. "late": it arrives `late_s` after the client's connection was closed.
+    does not. "late": it arrives `late_s` after the client's connection was closed. "silent", "mute": like
+    "before" and "after", but the connection stays open and carries nothing.
     """
 
     def __init__(self, port: int, message: bytes, ways: Iterable[str], late_s: float = 0.3) -> None:
@@ -70,10 +71,12 @@ class BreakingProxy:
             if way == "late":
                 writer.close()
                 await asyncio.sleep(self.late_s)
-            if way != "before":
+            if way not in ("before", "silent"):
                 back.write(data)
                 await back.drain()
                 await asyncio.sleep(0.05)  # time for the server to act on it
+            while way in ("silent", "mute") and await reader.read(65536):
+                pass
             return
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

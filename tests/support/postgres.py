@@ -81,6 +81,23 @@ class PostgresServer:
             self._process.wait()
             self._process = None
 
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """All its processes are stopped meanwhile: connections stay open, and nothing is answered."""
+        assert self._process is not None
+        pid = self._process.pid
+        os.kill(pid, signal.SIGSTOP)  # first: it starts no others then
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for child in map(int, children):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for each in (*map(int, children), pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each, signal.SIGCONT)
+
     def remove(self) -> None:
         """Stop and delete all of it."""
         self.stop(at_once=True)

@@ -89,6 +89,22 @@ test("text that arrives early is the start of the reply", () => {
   assert.ok(turns(viewOf(events))[0]?.text.startsWith(turn.text));
 });
 
+test("text that turns out to be a thought is replaced", () => {
+  const events = recorded("consensus");
+  const at = events.findIndex((event) => event.type === "token");
+  const token = events[at];
+  if (token?.type !== "token") throw new Error("there is no text");
+  const pieces = [
+    { ...token, text: "Let me see." },
+    { ...token, text: "", restart: true },
+    { ...token, text: "It is 4." },
+  ];
+  const textOf = (more: readonly Event[]): string | undefined => turns(viewOf([...events.slice(0, at), ...more]))[0]?.text;
+  assert.equal(textOf(pieces), "It is 4.");
+  assert.equal(textOf(mergeTokens(pieces)), "It is 4.");
+  assert.equal(textOf([...pieces.slice(0, 1), ...mergeTokens(pieces.slice(1))]), "It is 4.");
+});
+
 test("late text of a finished call is ignored", () => {
   const events = recorded("consensus");
   const token = events.find((event) => event.type === "token") as Event;

@@ -46,10 +46,12 @@ class Server:
     def name(self) -> str:
         """The URL without the password and other parameters, for messages."""
         parts = {name: quote(text, safe=" /,:") for name, text in self.parameters.items()}
-        user, host, port = parts.get("user"), parts.get("host", ""), parts.get("port")
-        host = f"[{host}]" if host.count(":") > 1 else host
-        prefix = f"{user}@" if user else ""
-        return f"postgresql://{prefix}{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
+        user, hosts = parts.get("user"), parts.get("host", "").split(",")
+        ports = [f":{port}" if port else "" for port in parts.get("port", "").split(",")]
+        ports = ports * len(hosts) if len(ports) == 1 else ports
+        named = (f"[{host}]" if host.count(":") > 1 else host for host in hosts)
+        address = ",".join(host + port for host, port in zip(named, ports, strict=False))
+        return f"postgresql://{f'{user}@' if user else ''}{address}/{parts.get('dbname', '')}"
 
 
 def parse_database_url(url: str) -> Path | Server:
@@ -83,11 +85,13 @@ def _parameters(rest: str) -> Mapping[str, str]:
     user, _, password = credentials.partition(":")
     location, _, query = location.partition("?")
     address, _, name = location.partition("/")
-    match = re.fullmatch(r"(\[[^\[\]]+\]|[^:\[\]]*)(?::([^:]*))?", address)
+    matches = [re.fullmatch(r"(\[[^\[\]]+\]|[^:\[\]]*)(?::([^:]*))?", one) for one in address.split(",")]
+    places = [(match[1].strip("[]"), match[2] or "") for match in matches if match is not None]
     # With a second @, a part of the password would become the host or the path.
-    if match is None or "@" in credentials or re.search("[/?]", user):
+    if len(places) < len(matches) or "@" in credentials or re.search("[/?]", user):
         raise ValueError(UNREADABLE)
-    host, port = match[1].strip("[]"), match[2] or ""
+    host, ports = ",".join(host for host, _ in places), [port for _, port in places]
+    port = ",".join(port or "5432" for port in ports) if any(ports) and len(ports) > 1 else ports[0]
     from_path = {"user": user, "password": password, "host": host, "port": port, "dbname": name}
     from_query = [(ALIASES.get(name, name), text) for name, text in parse_qsl(query, keep_blank_values=True)]
     if unknown := [dotted([name]) for name, _ in from_query if name not in PARAMETERS]:

@@ -112,11 +112,15 @@ class CallStarted(_Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token(_Base):
-    """A piece of text as it arrives; never stored. answer: whether the reply is to be the run's answer."""
+    """A piece of text as it arrives; never stored. answer: whether the reply is to be the run's answer.
+
+    restart: what arrived of the reply before was not part of its answer, and this piece replaces it.
+    """
 
     type: ClassVar[Literal["token"]] = "token"
     text: str
     answer: bool = False
+    restart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

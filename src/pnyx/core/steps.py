@@ -17,7 +17,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 from ..errors import SeatAbsent
 from .decision import Brief, Decision, Dissent
 from .models import REVISION, Seat, cheapest, strongest
-from .text import Draft, Material, Prompt, fence
+from .text import Draft, Material, Prompt, fence, shorten
 from .thinking import Effort
 from .tool_calls import ToolCall, ToolResult, Turn
 
@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+THOUGHTS = 8_000
+"""Characters of the thoughts before a tool call that are sent back with its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Ask(Step["Reply"]):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A seat's reply. calls: the tool calls it requests.
+    """A seat's reply. calls: the tool calls it requests. thoughts: those before the calls.
 
     data: its JSON object if the ask has a schema. source: "json" if the reply is that object, which satisfies
     the schema, and nothing else; "prose" if not; None without a schema.
@@ -125,6 +127,7 @@ class Reply:
     truncated: bool = False
     calls: tuple[ToolCall, ...] = ()
     source: Literal["json", "prose"] | None = None
+    thoughts: str = ""
 
     @property
     def seat(self) -> Seat:
@@ -319,7 +322,8 @@ class Panel:
                 fence(Material(f"tool {call.name}", result.text), self.salt)
                 for call, result in zip(reply.calls, results, strict=True)
             )
-            ask = replace(ask, turns=(*ask.turns, Turn(reply.text, reply.calls, shown)))
+            turn = Turn(reply.text, reply.calls, shown, shorten(reply.thoughts, THOUGHTS))
+            ask = replace(ask, turns=(*ask.turns, turn))
         reply = await (replace(ask, tools=()) if ask.tools else ask)
         if reply.calls and not reply.text.strip():
             raise SeatAbsent(

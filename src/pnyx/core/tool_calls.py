@@ -65,8 +65,12 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a model with tool calls. results: one fenced text for each call."""
+    """One turn of a model with tool calls. results: one fenced text for each call.
+
+    thoughts: what it thought before the calls, which some hosts want back with the results.
+    """
 
     text: str
     calls: tuple[ToolCall, ...]
     results: tuple[str, ...]
+    thoughts: str = ""

@@ -51,7 +51,8 @@ class Message:
 
     breaks: offsets in `text` at which a prefix ends that later requests share. A host that caches parts of
     a message needs a part to end at each of them; the first and the last are those to mark. images: before
-    the text of a user's message.
+    the text of a user's message. thoughts: what the model thought before its tool calls, for a host that
+    wants it back.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -61,6 +62,7 @@ class Message:
     tool_name: str = ""
     breaks: tuple[int, ...] = ()
     images: tuple[Image, ...] = ()
+    thoughts: str = ""
 
 
 @dataclass(frozen=True, slots=True)

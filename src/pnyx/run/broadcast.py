@@ -76,6 +76,8 @@ class Broadcast:
         match event:
             case RunFinished():
                 self.last = event
+            case Token(restart=True):
+                self._partial_texts[event.key] = [event]
             case Token():
                 self._partial_texts.setdefault(event.key, []).append(event)
             case CallStarted() | CallFinished() | CallFailed():

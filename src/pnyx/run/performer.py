@@ -98,6 +98,7 @@ class Performer:
             truncated=outcome.finish_reason == "length",
             calls=tuple(ToolCall(**call) for call in outcome.tool_calls),
             source=outcome.source,
+            thoughts=(outcome.reasoning or "") if outcome.tool_calls else "",
         )
 
 

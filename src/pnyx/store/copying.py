@@ -37,6 +37,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from ..errors import PnyxError, StoreError, UsageError
 from .backup_values import check_values
 from .engine import Database
+from .postgresql import allow_any_time
 from .prepared import driver_of
 from .records import word_index
 from .schema import key_uses, keys, metadata, rates, runs, shares, writers
@@ -285,11 +286,13 @@ def _copy_pages(source: sqlite3.Connection, part: Path, file: Path) -> Mapping[s
 
 
 def _write_out(connection: Connection, copy: Engine) -> Mapping[str, int]:
+    allow_any_time(connection)
     with copy.begin() as target:
         return _copy(connection, target, TABLES)
 
 
 def _read_in(copy: Engine, connection: Connection, name: str, with_keys: bool) -> Mapping[str, int]:
+    allow_any_time(connection)
     for table in TABLES:
         if connection.execute(select(func.count()).select_from(table)).scalar():
             raise UsageError(f"database {name} is not empty: restore into a new one, set with PNYX_DATABASE")

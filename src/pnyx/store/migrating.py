@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 from ..errors import StoreError
 from .creation import create_tables
 from .documents.conversion import is_pending
+from .postgresql import allow_any_time
 from .schema import REVISION
 
 __all__ = ["State", "migrate", "read_state"]
@@ -42,8 +43,20 @@ def read_state(connection: Connection) -> State:
     return State(revision, is_current and is_pending(connection))
 
 
+def _check_encoding(connection: Connection, name: str) -> None:
+    """Raise `StoreError` for a new database that cannot hold every text: a run would fail after its calls."""
+    if connection.dialect.name == "postgresql":
+        encoding = connection.execute(text("SHOW server_encoding")).scalar()
+        if encoding != "UTF8":
+            raise StoreError(
+                f"database {name} has the encoding {encoding}, which lacks characters: use one that is "
+                "created with ENCODING 'UTF8' TEMPLATE template0"
+            )
+
+
 def migrate(connection: Connection, name: str) -> None:
     if connection.dialect.name == "postgresql":
+        allow_any_time(connection)
         connection.execute(text("SELECT pg_advisory_xact_lock(7265987)"))
     tables, revision = _tables(connection), _revision(connection)
     if revision == REVISION:
@@ -51,6 +64,7 @@ def migrate(connection: Connection, name: str) -> None:
     if tables and revision is None:
         raise StoreError(f"database {name} holds other tables: pnyx needs a database of its own")
     if not tables:
+        _check_encoding(connection, name)
         create_tables(connection)
         return
     # alembic takes 0.2 s to import, and only the database of an earlier version needs it.

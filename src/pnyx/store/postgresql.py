@@ -1,4 +1,4 @@
-"""PostgreSQL through asyncpg, with retries while the server is away.
+"""PostgreSQL through asyncpg, with retries while the server is away or hangs.
 
 Each transaction writes a mark into its process's row of `writers`. If the connection is lost during a
 commit, the work is tried again, and finds its own mark if it was committed: design/store.md.
@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from configparser import ConfigParser
 from contextlib import suppress
 from math import inf
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from sqlalchemy import Connection, event, text
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
+from sqlalchemy.engine import URL, ExceptionContext
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy.pool import PoolProxiedConnection
 
 from ..config.database_url import Server
+from ..errors import ConfigError
 from ..extras import need
 
-__all__ = ["SILENT_S", "PostgreSQL", "Work", "is_refusal"]
+__all__ = ["SILENT_S", "NoAnswerError", "PostgreSQL", "Work", "allow_any_time", "is_refusal"]
 
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
@@ -36,9 +41,15 @@ WAITS_S = (0.05, 1.0)
 """The first and the longest wait between two attempts meanwhile, in seconds."""
 IDLE_S = 5.0
 """Seconds after which an unused connection is tested before it is used: a test costs a round trip."""
+PING_S = 5.0
+CLOSE_S = 2.0
+"""Seconds in which that test must be answered, and each of the last steps of a process that ends."""
 SILENT_S = 15
 """Half of a lease: seconds after which the server ends the session of a process that stops within a
-transaction, whose locks others wait for, and after which a network that carries nothing counts as lost."""
+transaction, whose locks others wait for, after which a network that carries nothing counts as lost, and after
+which a server that does not answer a new connection or a statement of a write does."""
+READ_S = 60.0
+"""The same for a statement that reads: one that reads much takes long."""
 MARK_LIFETIME_S = 86400.0
 """Seconds until the mark of a killed process is deleted."""
 _ABORTED = ("40001", "40P01")
@@ -50,6 +61,13 @@ _READ_ONLY = "25006"
 """read_only_sql_transaction: a server whose standby has taken over"""
 _REFUSED = ("21", "22", "23", "42", "54")
 """SQLSTATE classes caused by the data or statements of one work, whatever else is written."""
+
+
+class NoAnswerError(TimeoutError):
+    """Raised if the server neither answers nor closes the connection."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no answer within {seconds:g} s")
 
 
 class PostgreSQL:
@@ -64,12 +82,23 @@ class PostgreSQL:
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
         url, dsn = _url_and_dsn(server.parameters)
-        self._engine = create_async_engine(url, connect_args={"dsn": dsn}, pool_size=5, max_overflow=15)
+        connecting = {"dsn": dsn, "async_creator_fn": _connect}
+        self._engine = create_async_engine(
+            url,
+            connect_args=connecting,
+            pool_size=5,
+            max_overflow=15,
+            execution_options={"answer_s": SILENT_S},
+        )
         # A transaction would add two round trips to a read, and at PostgreSQL's level no snapshot.
-        self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT", answer_s=READ_S)
         event.listen(self._engine.sync_engine, "connect", _bound_silence)
         event.listen(self._engine.sync_engine, "checkin", _note_use)
         event.listen(self._engine.sync_engine, "checkout", _test_if_idle)
+        for name in ("before_cursor_execute", "commit", "rollback"):
+            event.listen(self._engine.sync_engine, name, _expect_answer)
+        event.listen(self._engine.sync_engine, "after_cursor_execute", _note_answer)
+        event.listen(self._engine.sync_engine, "handle_error", _name_silence)
         self._name = secrets.token_hex(8)
         self._was_reached = self._was_written = False
         self._has_marks = False
@@ -111,7 +140,7 @@ class PostgreSQL:
         await self.read(lambda connection: connection.exec_driver_sql("SELECT 1"))
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of `attempt`, repeated while the server aborts it or is away."""
+        """Return the result of `attempt`, repeated while the server aborts it, is away or hangs."""
         attempts, until, wait = ATTEMPTS, time.monotonic() + AWAY_S, WAITS_S[0]
         while True:
             try:
@@ -137,11 +166,72 @@ class PostgreSQL:
 
     async def close(self) -> None:
         with suppress(SQLAlchemyError, OSError):
-            if self._has_marks:
-                async with self._engine.begin() as connection:
-                    values = {"writer": self._name, "seconds": MARK_LIFETIME_S}
-                    await connection.execute(_DELETE_MARKS, values)
-        await self._engine.dispose()
+            async with asyncio.timeout(CLOSE_S):
+                if self._has_marks:
+                    async with self._engine.begin() as connection:
+                        values = {"writer": self._name, "seconds": MARK_LIFETIME_S}
+                        await connection.execute(_DELETE_MARKS, values)
+        with suppress(SQLAlchemyError, OSError):
+            async with asyncio.timeout(CLOSE_S):
+                await self._engine.dispose()
+
+
+def allow_any_time(connection: Connection) -> None:
+    """Let this transaction take any time, in its statements and between them: it changes or copies tables."""
+    if connection.dialect.name == "postgresql":
+        connection.execution_options(answer_s=None)
+        for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {name} = 0")
+
+
+def _expect_answer(connection: Connection, *_: object) -> None:
+    """Close the connection if it has no answer in time: what waits for it then fails as for a lost one."""
+    if connection.invalidated:  # a rollback of what was lost
+        return
+    _stop_waiting(connection.info)
+    if (seconds := connection.get_execution_options().get("answer_s")) is not None:
+        loop, opened = asyncio.get_running_loop(), connection.connection
+        connection.info[_TIMER] = loop.call_later(seconds, _give_up, opened, seconds)
+
+
+def _note_answer(connection: Connection, *_: object) -> None:
+    _stop_waiting(connection.info)
+
+
+def _stop_waiting(info: dict[str, Any]) -> None:
+    if (timer := info.pop(_TIMER, None)) is not None:
+        timer.cancel()
+
+
+def _give_up(connection: PoolProxiedConnection, seconds: float) -> None:
+    connection.info[_GAVE_UP] = seconds
+    driver: Any = connection.driver_connection
+    driver.terminate()
+
+
+def _name_silence(context: ExceptionContext) -> None:
+    connection = context.connection
+    if connection is None or connection.invalidated:
+        return
+    if (seconds := connection.info.pop(_GAVE_UP, None)) is not None:
+        raise NoAnswerError(seconds) from context.original_exception
+
+
+async def _connect(*args: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
+    """Connect to the first of several hosts that answers; asyncpg has one limit for all of them together."""
+    # asyncpg is loaded only if PostgreSQL is used.
+    import asyncpg  # type: ignore[import-untyped]  # it ships no types
+
+    hosts = host if isinstance(host, list) else [host]
+    ports = port if isinstance(port, list) else [port] * len(hosts)
+    seconds = SILENT_S / len(hosts)
+    for left, at in enumerate(zip(hosts, ports, strict=True), 1 - len(hosts)):
+        try:
+            return await asyncpg.connect(*args, host=at[0], port=at[1], timeout=seconds, **options)
+        except (OSError, asyncpg.CannotConnectNowError, asyncpg.TargetServerAttributeNotMatched) as exc:
+            if not left:
+                raise (NoAnswerError(seconds) if isinstance(exc, TimeoutError) else exc) from None
+    return None
 
 
 def _url_and_dsn(parameters: Mapping[str, str]) -> tuple[URL, str]:
@@ -155,7 +245,15 @@ def _url_and_dsn(parameters: Mapping[str, str]) -> tuple[URL, str]:
         query={name: parameters[name] for name in in_query if name in parameters},
     )
     in_url = {*in_query, "user", "password", "dbname"}
-    return url, f"postgresql://?{urlencode({k: v for k, v in parameters.items() if k not in in_url})}"
+    in_dsn = {k: v for k, v in parameters.items() if k not in in_url}
+    # asyncpg knows neither the variable nor that a service may be missing: it would take another server.
+    if service := in_dsn.get("service") or os.environ.get("PGSERVICE"):
+        in_dsn["service"] = service
+        file = Path(os.environ.get("PGSERVICEFILE") or "~/.pg_service.conf").expanduser()
+        services = ConfigParser(interpolation=None)
+        if not services.read(file) or service not in services:
+            raise ConfigError(f"the URL of the database names a service that is not in {file}: {service}")
+    return url, f"postgresql://?{urlencode(in_dsn)}"
 
 
 def _bound_silence(connection: Any, record: Any) -> None:
@@ -168,24 +266,25 @@ def _bound_silence(connection: Any, record: Any) -> None:
         for name, value in _SOCKET:
             if (option := getattr(socket, name, None)) is not None:
                 ours.setsockopt(socket.IPPROTO_TCP, option, value)
-    connection.run_async(lambda driver: driver.execute(_END_SILENT))
+    connection.run_async(lambda driver: driver.execute(_END_SILENT, timeout=SILENT_S))
 
 
 def _note_use(connection: Any, record: Any) -> None:
+    _stop_waiting(record.info)
     record.info[_USED_AT] = time.monotonic()
 
 
 def _test_if_idle(connection: Any, record: Any, proxy: object) -> None:
-    """Raise `DisconnectionError`, for which the pool opens another connection, if this one was lost.
+    """Raise `InvalidatePoolError`, for which the pool replaces its connections, if this one was lost.
 
     One that was used a moment ago is not tested: a lost one fails, and its work is tried again.
     """
     if time.monotonic() - record.info.get(_USED_AT, inf) < IDLE_S:
         return
     try:
-        connection.ping()
-    except (SQLAlchemyError, connection.dbapi.Error, OSError) as exc:
-        raise DisconnectionError("the connection was lost") from exc
+        connection.run_async(lambda driver: driver.execute("SELECT 1", timeout=PING_S))
+    except Exception as exc:  # asyncpg raises its internal errors, too, for a connection that just ended
+        raise InvalidatePoolError("the connection was lost") from exc
 
 
 _SOCKET = (
@@ -196,7 +295,8 @@ _SOCKET = (
 )
 """Options of TCP that a system may have."""
 _END_SILENT = f"SET idle_in_transaction_session_timeout = {SILENT_S * 1000}"
-_USED_AT = "used_at"
+_USED_AT, _TIMER, _GAVE_UP = "used_at", "timer", "gave_up"
+"""Keys in the notes on a connection."""
 _SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 _MARK = text(
     "INSERT INTO writers (writer, mark, at) VALUES (:writer, :mark, extract(epoch FROM clock_timestamp())) "

@@ -7,6 +7,7 @@ when the database goes away.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
 from ..extras import need
-from .postgresql import SILENT_S
+from .postgresql import SILENT_S, NoAnswerError
 from .queue_shares import DECLINED, FETCH, WAITING, Share, definitions, fetch_arguments, owner_of, queue_of
 from .store_errors import hint_for
 
@@ -121,8 +122,9 @@ class Queue:
 
         queue = queue_of(owner)
         task = self._app.configure_task(TASK, allow_unknown=True, queue=queue, queueing_lock=run_id)
-        with _store_errors(self.name), suppress(AlreadyEnqueued):
-            await task.defer_async(run_id=run_id)
+        async with _limited(self.name):
+            with suppress(AlreadyEnqueued):
+                await task.defer_async(run_id=run_id)
 
     async def fetch(self, declined: bool = True, shares: Mapping[str, Share] | None = None) -> Job | None:
         """Take the next due job for this process, or return None if none may start.
@@ -130,7 +132,7 @@ class Queue:
         declined: also consider jobs that a worker declined. shares: of owners, see `queue_shares`.
         """
         kinds = [WAITING, DECLINED] if declined else [WAITING]
-        with _store_errors(self.name):
+        async with _limited(self.name):
             try:
                 if self._worker_id is None:
                     self._worker_id = await self._manager.register_worker()
@@ -148,7 +150,7 @@ class Queue:
         # Only an installed extra can have made this queue.
         from procrastinate.jobs import Status
 
-        with _store_errors(self.name), _ignore_missing_job():
+        async with _limited(self.name), _ignore_missing_job():
             await self._manager.finish_job_by_id_async(job.id, Status.SUCCEEDED, delete_job=True)
 
     async def put_back(self, job: Job, after_s: float = 0.0, declined: bool = False) -> None:
@@ -158,7 +160,7 @@ class Queue:
 
         queue = queue_of(job.owner, DECLINED) if declined else None
         try:
-            with _store_errors(self.name, UniqueViolation), _ignore_missing_job():
+            async with _limited(self.name, UniqueViolation), _ignore_missing_job():
                 # By the clock of the database, which decides what is due.
                 row = await self._connector.execute_query_one_async(query="SELECT clock_timestamp() AS now")
                 due = row["now"] + timedelta(seconds=after_s)
@@ -168,26 +170,26 @@ class Queue:
 
     async def owns(self, job: Job) -> bool:
         """Whether this process still holds the job."""
-        with _store_errors(self.name):
+        async with _limited(self.name):
             found = await self._manager.list_jobs_async(id=job.id, worker_id=self._worker_id, status="doing")
             return self._worker_id is not None and bool(list(found))
 
     async def beat(self, lease_s: float) -> None:
         """Send this process's heartbeat, and put back the jobs of processes silent for `lease_s` seconds."""
-        with _store_errors(self.name):
+        async with _limited(self.name):
             if self._worker_id is not None:
                 await self._manager.update_heartbeat(self._worker_id)
             stalled = await self._manager.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=lease_s)
         for job in stalled:
             await self.put_back(_job(job))
-        with _store_errors(self.name):
+        async with _limited(self.name):
             await self._manager.prune_stalled_workers(10 * lease_s)
 
     async def put_back_strays(self, known: Set[int]) -> None:
         """Put back this process's jobs that are not in `known`: fetched, but the response was lost."""
         if self._worker_id is None:
             return
-        with _store_errors(self.name):
+        async with _limited(self.name):
             jobs = await self._manager.list_jobs_async(task=TASK, worker_id=self._worker_id, status="doing")
         for job in jobs:
             if job.id not in known:
@@ -195,7 +197,7 @@ class Queue:
 
     async def queued_runs(self, run_ids: Sequence[str]) -> dict[str, bool]:
         """Return those of the runs that have a job: whether it waits (True) or a worker holds it (False)."""
-        with _store_errors(self.name):
+        async with _limited(self.name):
             found = await self._connector.execute_query_all_async(query=QUEUED, run_ids=list(run_ids))
         return {row["run_id"]: row["waits"] for row in found}
 
@@ -216,7 +218,7 @@ async def open_queue(url: str) -> AsyncIterator[Queue]:
     Raises `ConfigError` if the database is not PostgreSQL or procrastinate is not installed.
     """
     # They log to stderr what is raised here or tried again.
-    for name in ("procrastinate", "psycopg.pool"):
+    for name in ("procrastinate", "psycopg"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     queue = await Queue.open(url)
     try:
@@ -250,7 +252,7 @@ def _job_of(row: Mapping[str, Any]) -> Job:
 def _parameters(server: Server) -> dict[str, Any]:
     """Return the parameters for libpq: all except SQLAlchemy's own."""
     parameters = {k: v for k, v in server.parameters.items() if k != "prepared_statement_cache_size"}
-    return _SILENCE | parameters | {"connect_timeout": round(WAIT_S)}
+    return _SILENCE | parameters | {"connect_timeout": round(WAIT_S), "client_encoding": "utf8"}
 
 
 async def _commit_each(connection: Any) -> None:
@@ -277,6 +279,20 @@ async def _create_schema(connection: Any, schema: str, tables: str) -> None:
     await connection.execute(tables)
 
 
+@asynccontextmanager
+async def _limited(name: str, *except_for: type[Exception]) -> AsyncIterator[None]:
+    """Turn exceptions as `_store_errors` does, and raise one if the server does not answer."""
+    with _store_errors(name, *except_for):
+        try:
+            async with asyncio.timeout(SILENT_S) as limit:
+                yield
+        except Exception as exc:
+            # What is interrupted raises errors of its own.
+            if limit.expired():
+                raise NoAnswerError(SILENT_S) from exc
+            raise
+
+
 @contextmanager
 def _store_errors(name: str, *except_for: type[Exception]) -> Iterator[None]:
     """Turn exceptions of the drivers into a `StoreError` with the name of the database."""
@@ -290,7 +306,8 @@ def _store_errors(name: str, *except_for: type[Exception]) -> Iterator[None]:
         raise
     # An impossible host name raises a UnicodeError.
     except (ConnectorException, psycopg.Error, OSError, UnicodeError) as exc:
-        reason = str(exc.__cause__ or exc).partition("\n")[0]
+        cause = exc.__cause__ if isinstance(exc, ConnectorException) else None
+        reason = str(cause or exc).partition("\n")[0]
         hint = hint_for(reason)
         if isinstance(exc, psycopg.errors.InsufficientPrivilege):
             hint = (
@@ -300,8 +317,8 @@ def _store_errors(name: str, *except_for: type[Exception]) -> Iterator[None]:
         raise StoreError(f"the queue in {name}: {reason}{hint}") from exc
 
 
-@contextmanager
-def _ignore_missing_job() -> Iterator[None]:
+@asynccontextmanager
+async def _ignore_missing_job() -> AsyncIterator[None]:
     """Ignore that a job no longer exists, or no longer belongs to this process."""
     # Only an installed extra gets here.
     from procrastinate.exceptions import ConnectorException

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -42,9 +43,10 @@ class StoreErrors:
         if exc is None or isinstance(exc, PnyxError) or not isinstance(exc, self._raised):
             return
         cause = exc.orig if isinstance(exc, DBAPIError) else exc
-        # A server that never answers raises a TimeoutError without a message.
+        # Some have no message, such as a bare TimeoutError.
         # SQLite quotes a text that is not UTF-8, which may be anything.
         reason = str(cause).partition("\n")[0].partition(" with text ")[0] or type(cause).__name__
+        reason = re.sub(r"^\[Errno -?\d+\] ", "", reason)
         hint = hint_for(reason)
         error: type[StoreError] = (
             WorkError if isinstance(exc, _DATA_ERRORS) or is_refusal(exc) else StoreError
@@ -79,7 +81,11 @@ _HINTS = (
     ("disk is full", FREE_SPACE),
     ("disk i/o", "; the disk failed: check it and its free space, then repeat the command or resume the run"),
     ("no space left", FREE_SPACE),
-    ("read-only transaction", "; this server takes no writes now: check that the address is the primary's"),
+    (
+        "read-only transaction",
+        "; this server takes no writes now: check that the address is the primary's, and its "
+        "default_transaction_read_only",
+    ),
     ("readonly", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
     ("read-only", "; make the file and its folder writable, or set another one with PNYX_DATABASE"),
     (
@@ -102,9 +108,24 @@ _HINTS = (
     ("name or service not known", WRONG_HOST),
     ("no address associated", WRONG_HOST),
     ("name resolution", "; check the name of the host, and the network"),
+    ("statement timeout", "; raise the statement_timeout of this user, or relieve the server"),
+    (
+        "lock timeout",
+        "; raise the lock_timeout of this user, or end what holds the lock",
+    ),
+    ("no schema has been selected", "; create the schema (CREATE SCHEMA), or correct the search_path"),
+    ("rejected ssl upgrade", "; turn on TLS in the server, or leave out sslmode on a network that you trust"),
+    ("root certificate file", "; name the file with the server's authority: sslrootcert=FILE"),
+    (
+        "has no equivalent in encoding",
+        "; this database lacks characters: restore a backup of it into one with ENCODING 'UTF8'",
+    ),
     ('database "', "; create it (CREATE DATABASE), or correct the name in the address"),
     ('role "', "; correct the user in the address"),
     ("password authentication failed", "; correct the user or the password in the address"),
     ("connect", "; check that the server runs and that the address is right"),
-    ("timeouterror", "; check that the server runs, that the address is right, and that it allows this host"),
+    (
+        "no answer within",
+        "; check that the server is not stuck, that the address is right, and that it allows this host",
+    ),
 )

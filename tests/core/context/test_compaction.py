@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +32,19 @@ def size(ask: Ask, *tools: ToolSpec) -> int:
 def tool_turn(code: str, result: str = "ok") -> Turn:
     call = ToolCall("1", "run_python", {"code": code, "more": {"lines": [code], "n": 7}})
     return Turn("Let me see.", (call,), (result,))
+
+
+def test_thoughts_count_and_are_shortened() -> None:
+    turn = replace(tool_turn("print(1)"), thoughts="I add it up. " * 500)
+    ask = ask_for("x", turns=(turn,))
+    without = ask_for("x", turns=(replace(turn, thoughts=""),))
+    assert texts(ask, thoughts=False) == texts(without)
+    assert texts(ask) == [*texts(without), turn.thoughts]
+    fitted = fit(ask, (size(ask) + size(without)) // 2)
+    assert fitted is not None
+    (cut,) = fitted[0].turns
+    assert replace(cut, thoughts="") == replace(turn, thoughts="")
+    assert MIN_CHARS < len(cut.thoughts) < len(turn.thoughts)
 
 
 def test_a_prompt_knows_the_place_of_its_material() -> None:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
 from pnyx.core.models import Price, Usage
-from pnyx.errors import ProviderError
+from pnyx.errors import ProviderError, UsageError
 from pnyx.providers.base import Call, Completion, ToolCall, ToolSpec
 from pnyx.tools import Toolbox
 from tests.support.panels import Host, seats
@@ -88,6 +90,21 @@ async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callabl
     assert not any("tiny" in e.model for e in log if isinstance(e, CallStarted))
 
 
+@pytest.mark.parametrize(("fitting", "is_refused"), [(0, True), (1, True), (2, False)])
+async def test_a_question_that_too_few_windows_hold_starts_no_run(
+    make: Callable[[Host], Node], fitting: int, is_refused: bool
+) -> None:
+    node = make(Host(long_said))
+    panel = (*seats("h:a", "h:b")[:fitting], *seats("h:c", "h:d", "h:e", context=1024)[: 3 - fitting])
+    request = {"seats": panel, "question": "Why? " * 2000, "protocol": "voting"}
+    if not is_refused:
+        await (await node.start(**request)).result()
+        return
+    with pytest.raises(UsageError, match=r"takes about 3,334 tokens, and the window of h:c has 1,024, with"):
+        await node.start(**request)
+    assert not node.host.sent
+
+
 class Interpreter:
     spec = ToolSpec("run_python", "Runs Python.", {"type": "object", "properties": {"code": {}}})
 
@@ -103,17 +120,22 @@ class Programmers(Host):
         if not call.tools:
             return Completion("Final answer: 4", Usage(self.sizes[-1], 0, 10, 0))
         code = ToolCall(f"c{len(self.sizes)}", "run_python", {"code": "total += 1234567890\n" * 200})
-        return Completion("", Usage(self.sizes[-1], 0, 100, 0), "tool", (code,))
+        thoughts = "I add it up once more. " * 40
+        return Completion("", Usage(self.sizes[-1], 0, 100, 0), "tool", (code,), reasoning=thoughts)
 
     def size(self, call: Call) -> int:
         calls = [dict(t.arguments) for message in call.messages for t in message.tool_calls]
-        parts = [m.text for m in call.messages], calls, [dict(tool.parameters) for tool in call.tools]
+        parts = (
+            [(m.text, m.thoughts) for m in call.messages],
+            calls,
+            [dict(tool.parameters) for tool in call.tools],
+        )
         return len(json.dumps(parts)) // 4
 
     sizes: list[int]
 
 
-async def test_tool_arguments_count_against_window_and_cap(
+async def test_tool_arguments_and_thoughts_count_against_window_and_cap(
     make: Callable[[Host], Node],
 ) -> None:
     host = Programmers(long_said)

@@ -68,7 +68,7 @@ export function mergeTokens(events: readonly E.Event[]): E.Event[] {
     const before = event.type === "token" ? at.get(event.key) : undefined;
     const piece = before === undefined ? undefined : out[before];
     if (event.type === "token" && before !== undefined && piece?.type === "token") {
-      out[before] = { ...piece, text: piece.text + event.text };
+      out[before] = event.restart ? event : { ...piece, text: piece.text + event.text };
     } else {
       if (event.type === "token") at.set(event.key, out.length);
       else at.delete(event.key);
@@ -194,7 +194,7 @@ function startCall(view: View, event: E.CallStarted): View {
 function addToken(view: View, event: E.Token): View {
   const turn = turnOf(view, event.key);
   if (!turn || (turn.state !== "thinking" && turn.state !== "writing")) return view;
-  const text = turn.text + event.text;
+  const text = event.restart ? event.text : turn.text + event.text;
   const out = seatOf(view, event.seat)?.state === "thinking" ? updateSeat(view, event.seat, "", { state: "writing" }) : view;
   return putTurn(out, event, { ...turn, state: "writing", text });
 }

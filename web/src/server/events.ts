@@ -58,6 +58,8 @@ export interface Token extends Base {
   type: "token";
   text: string;
   answer: boolean;
+  /** What arrived before was a thought: this piece replaces it. Older servers do not say. */
+  restart?: boolean;
 }
 
 export interface CallFinished extends Base {

@@ -31,11 +31,13 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN + 1
 
 
-def texts(ask: Ask, tools: Sequence[ToolSpec] = ()) -> list[str]:
+def texts(ask: Ask, tools: Sequence[ToolSpec] = (), *, thoughts: bool = True) -> list[str]:
     """Every text that a host reads of a request: the prompt, the turns with tool calls and results, the
-    definitions of `tools`, and the schema of the reply."""
+    definitions of `tools`, and the schema of the reply. thoughts: with those of the turns, which only some
+    hosts read."""
     parts = [ask.prompt.system] if ask.prompt.system else []
-    parts += [ask.prompt.text, *(text for turn in ask.turns for text in _turn_texts(turn))]
+    turns = ask.turns if thoughts else [replace(turn, thoughts="") for turn in ask.turns]
+    parts += [ask.prompt.text, *(text for turn in turns for text in _turn_texts(turn))]
     parts += [_json([tool.name, tool.description, tool.parameters]) for tool in tools]
     return parts if ask.schema is None else [*parts, ask.schema.json]
 
@@ -92,6 +94,7 @@ def _cut_turn(turn: Turn, most: int) -> Turn:
         turn,
         calls=tuple(replace(call, arguments=_cut_argument(call.arguments, most)) for call in turn.calls),
         results=tuple(shorten(result, most) for result in turn.results),
+        thoughts=shorten(turn.thoughts, most),
     )
 
 
@@ -144,7 +147,7 @@ def _cut_prompt(prompt: Prompt, most: int, pieces: int) -> Prompt:
 
 def _turn_texts(turn: Turn) -> list[str]:
     calls = (text for call in turn.calls for text in (call.name, _json(call.arguments)))
-    return [turn.text, *calls, *turn.results]
+    return [turn.text, *calls, *turn.results, *filter(None, [turn.thoughts])]
 
 
 def _json(document: Any) -> str:

@@ -61,7 +61,7 @@ class ReasoningSplitter:
 
     `add` and `end` return the text of the answer that has become certain; only what may become a tag waits
     for the next piece. A closing tag without an opening one makes all text before it reasoning, also what
-    `add` has returned already; `result` has it right.
+    `add` has returned already: then `start` grows, and the call returns what follows the tag.
     """
 
     def __init__(self) -> None:
@@ -69,6 +69,7 @@ class ReasoningSplitter:
         self._start = self._previous_start = 0
         self._answer: list[str] = []
         self._previous_answer: list[str] = []
+        self._taken_back = ""
         self._reasoning: list[str] = []
         self._block: list[str] = []
         self._block_name = ""
@@ -111,12 +112,14 @@ class ReasoningSplitter:
         self._text += piece
         if self._is_first:
             self._take_bare_thoughts()
+        self._taken_back = ""
         text = self._advance(is_end=True)
         if self._previous_answer and not "".join(self._answer).strip():
             # Nothing follows the last closing tag, so it is one too many.
             self._answer, self._previous_answer = self._previous_answer, []
             self._start = self._previous_start
             self._reasoning.pop()
+            return self._taken_back + text
         return text
 
     def _take_bare_thoughts(self) -> bool:
@@ -231,14 +234,15 @@ class ReasoningSplitter:
         elif tag.name in self._unpaired:
             self._unpaired.discard(tag.name)
         elif self._line.may_close(tag, after):
-            self._restart(tag)
+            self._restart(tag, out)
             return True
         self._write(self._take(tag.end), out)
         return True
 
-    def _restart(self, tag: Tag) -> None:
+    def _restart(self, tag: Tag, out: list[str]) -> None:
         """Make all text before the tag reasoning, unless it turns out that nothing follows the tag."""
-        before = "".join(self._answer)
+        before, self._taken_back = "".join(self._answer), "".join(out)
+        out.clear()
         if self._has_tags and before.strip():
             self._previous_answer, self._previous_start = self._answer, self._start
         self._reasoning.append(before)

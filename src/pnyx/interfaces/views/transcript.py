@@ -219,7 +219,7 @@ class Transcript:
         seat = self._seat(event, "")
         seat.state = "writing"
         seat.arriving += 1
-        seat.tail = (seat.tail + event.text)[-TAIL_CHARS:]
+        seat.tail = (event.text if event.restart else seat.tail + event.text)[-TAIL_CHARS:]
 
     def _call_finished(self, event: CallFinished) -> Entry:
         seat = self._seat(event, event.model)

@@ -27,6 +27,7 @@ from .output_limits import (
 )
 from .refusals import RENAMED, refused_names, refuses_no_stream, refuses_stream, refuses_system, without_model
 from .responses_requests import wants_responses
+from .returned_thoughts import Wanted, wanted_thoughts
 
 __all__ = ["Adjustments", "Change", "Learned"]
 
@@ -47,8 +48,8 @@ class Learned:
     levels: a parameter and a level of thinking -> the level that it takes instead. adaptive: it decides how
     many tokens it thinks. plain_schema: describe schemas in the prompt. no_system: it has no system role.
     reasons: it has written thoughts. responses: it is asked in the Responses API; False: its host has none.
-    thinks_first: its last reply began in the middle of its thoughts. notes: what to tell the user with the
-    next reply.
+    thinks_first: its last reply began in the middle of its thoughts. thoughts: how it wants those of turns
+    with tool calls back. notes: what to tell the user with the next reply.
     """
 
     dropped: set[str] = field(default_factory=set)
@@ -65,6 +66,7 @@ class Learned:
     reasons: bool = False
     responses: bool | None = None
     thinks_first: bool = False
+    thoughts: Wanted = ""
     notes: list[str] = field(default_factory=list)
 
     def take_notes(self) -> tuple[str, ...]:
@@ -153,6 +155,9 @@ class Adjustments:
             change = Change("" if learned.streams is not None else note)
             learned.streams = not body.get("stream")
             return change
+        if wanted := wanted_thoughts(found, body):
+            learned.thoughts = wanted
+            return Change("")
         names = refused_names(found, body, model)
         if set(names) <= {"thinking"} and wants_adaptive(found, body):
             change = Change("" if learned.adaptive else "takes a level of thinking and no number of tokens")

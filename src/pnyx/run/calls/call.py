@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 
 from ...core.context.compaction import fit, texts, tokens
 from ...core.events import CallFailed, CallFinished, CallStarted, Token
-from ...core.markup.reasoning import ReasoningSplitter
 from ...core.parsing.json_objects import read_structured
 from ...core.steps import Ask
 from ...core.sycophancy.detect import is_blank
@@ -24,26 +23,24 @@ from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError, Starved
 from ...isolation import lacks_files
 from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
-from ...providers.redaction import StreamRedactor
 from ...times import now
 from ..context import RunContext
 from ..drive import Where
 from ..journal import Outcome
 from ..spending.budget import Bill, OutputLimits, usd
 from .admission import Refusal
-from .context_window import image_tokens, request_limit, thinking_limit
+from .context_window import image_tokens, request_limit, shorter, thinking_limit
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
 from .limits import Deadline, Gate, Slot, delay
+from .live_text import LiveText
 from .messages import cache_key, messages
 from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
 from .reply_limits import ReplyLimits
 
 __all__ = ["ModelCall"]
 
-SQUEEZE = (0.6, 0.8)
-"""Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
 """The most cited sources that are recorded, and the longest address. A shortened address would not work."""
 
@@ -126,7 +123,7 @@ class ModelCall:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
                 squeezed = True
                 size = tokens(self._text())
-                wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
+                wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
             if wait is not None and wait >= self.deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:
@@ -193,8 +190,7 @@ class ModelCall:
         `token_limit` tokens. Return whether that succeeded."""
         # Always from the full request: a shortened one no longer marks which parts are replies of others.
         room = min(token_limit - self.image_tokens, sys.maxsize)
-        shortened = fit(self.full_ask, int(room), self._tools())
-        if shortened is None:
+        if (shortened := fit(self.full_ask, int(room), self._tools())) is None:
             return False
         self.ask, self.cut_chars = shortened
         self.input_tokens = most_tokens(self._text())
@@ -310,15 +306,11 @@ class ModelCall:
             traceparent=context.traceparent(self.key),
         )
 
-        def publish(text: str) -> None:
-            token = Token(**self.common, time=now(), run_id=context.run_id, text=text, answer=self.closing)
-            context.broadcast.publish(token)
+        def publish(text: str, restart: bool) -> None:
+            common = {**self.common, "time": now(), "run_id": context.run_id}
+            context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
-        stream, splitter = StreamRedactor(context.redact_text, publish), ReasoningSplitter()
-
-        def show(piece: str) -> None:
-            stream.add(splitter.add(piece))
-
+        live = LiveText(context.redact_text, publish)
         context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
@@ -326,7 +318,7 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 await slot.ready()
                 started_at = time.monotonic()
-                shown = show if context.broadcast.wants(self.closing) and not quiet else None
+                shown = live.add if context.broadcast.wants(self.closing) and not quiet else None
                 result = separate(await complete_call(provider, call, shown))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
@@ -336,8 +328,7 @@ class ModelCall:
                 # No fault of the host's: no other seat could connect either.
                 context.halt.request(Starved(context.run_id))
         finally:
-            stream.add(splitter.end())
-            stream.end()
+            live.end()
         return Response(started, result, time.monotonic() - started_at)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
@@ -347,9 +338,9 @@ class ModelCall:
             name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
         )
 
-    def _text(self) -> str:
-        """Return all text of the request that counts as tokens; not kept, as it is a copy of the prompt."""
-        return "\n".join(texts(self.ask, self._tools()))
+    def _text(self, thoughts: bool = True) -> str:
+        """Return all text that counts as tokens, see `texts`; not kept, as it is a copy of the prompt."""
+        return "\n".join(texts(self.ask, self._tools(), thoughts=thoughts))
 
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
         price, wrote = self.ask.seat.price, bool(done.text or done.reasoning)
@@ -357,14 +348,13 @@ class ModelCall:
         return budget.bill(started, price, done.usage, self.input_tokens, wrote, done.searches, images)
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
-        context, ask = self.context, self.ask
+        context, ask, redact = self.context, self.ask, self.context.redact_text
         bill = self._bill(started, done)
         absent = absence(done, no_answer(done, bill.usage, self.limits.setting(started.max_tokens)))
         if done.tool_calls and ask.tools:
             absent = None
         if ask.max_tokens is None and done.finish_reason == "stop" and bill.usage.output_tokens:
             context.note_answer(bill.usage.output_tokens)
-        redact = context.redact_text
         text = redact(done.text)
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
         finished = CallFinished(
@@ -390,7 +380,9 @@ class ModelCall:
             searches=done.searches if type(done.searches) is int else None,
             sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
             source=source,
-            notes=tuple(map(redact, context.new_notes(host_notes(ask.seat, self._text(), done)))),
+            notes=tuple(
+                map(redact, context.new_notes(host_notes(ask.seat, self._text(thoughts=False), done)))
+            ),
             elapsed_s=round(elapsed, 3),
             finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],
             reasoning=stored_reasoning(done, redact),

@@ -24,7 +24,7 @@ def messages(ask: Ask, images: Iterable[File] = ()) -> tuple[Message, ...]:
     turns = [Message("system", ask.prompt.system)] if ask.prompt.system else []
     turns.append(Message("user", ask.prompt.text, breaks=ask.prompt.breaks, images=shown))
     for turn in ask.turns:
-        turns.append(Message("assistant", turn.text, turn.calls))
+        turns.append(Message("assistant", turn.text, turn.calls, thoughts=turn.thoughts))
         turns += [
             Message("tool", result, tool_call_id=call.id, tool_name=call.name)
             for call, result in zip(turn.calls, turn.results, strict=True)
