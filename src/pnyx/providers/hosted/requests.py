@@ -149,7 +149,7 @@ class RequestBuilder:
         await self._client.aclose()
 
     def _needs_tools(self, model: str) -> bool:
-        """Whether each request with calls of tools must define them, as Anthropic and gateways to it demand."""
+        """Whether a request with calls of tools must define them, as Anthropic and gateways to it demand."""
         return self._dialect.reader is AnthropicReader or "claude" in model
 
     def _direct(self, call: Call, plain_schema: bool, reasons: bool) -> _Direct:
