@@ -87,13 +87,15 @@ async def list_runs(
 ) -> Response:
     """List runs, newest first. tag, pinned: only runs with these labels. since: only runs from this day on.
 
+    limit: at most so many, and about 16 MB of text, since a question may be a book.
+
     If there are more, the header `Link` has the address of the next page, as RFC 8288 says
     (`<…>; rel="next"`); its `cursor` says where that page begins.
     """
     after = None if cursor is None else parse_cursor(cursor)
     records = await service_of(request).list_runs(
         status,
-        limit + 1,
+        limit,
         owner=owner_of(request),
         tag=tag,
         pinned=pinned,
@@ -102,10 +104,10 @@ async def list_runs(
         after=after,
     )
     headers = {}
-    if len(records) > limit:
-        following = request.url.include_query_params(cursor=cursor_after(records[limit - 1].row))
+    if records.has_more:
+        following = request.url.include_query_params(cursor=cursor_after(records[-1].row))
         headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
-    return Exact([record.listed for record in records[:limit]], headers=headers)
+    return Exact([record.listed for record in records], headers=headers)
 
 
 @ROUTER.get("/{run_id}", response_model=StoredRun)
