@@ -27,7 +27,7 @@ from .output_limits import (
 )
 from .refusals import RENAMED, refused_names, refuses_no_stream, refuses_stream, refuses_system, without_model
 from .responses_requests import wants_responses
-from .returned_thoughts import Wanted, wanted_thoughts
+from .returned_thoughts import Wanted, has_thoughts, wanted_thoughts
 
 __all__ = ["Adjustments", "Change", "Learned"]
 
@@ -157,7 +157,9 @@ class Adjustments:
             change = Change("" if learned.streams is not None else note)
             learned.streams = not body.get("stream")
             return change
-        if wanted := wanted_thoughts(found, body):
+        if wanted := wanted_thoughts(found):
+            if has_thoughts(body, wanted):
+                return None
             learned.thoughts = wanted
             return Change("")
         names = refused_names(found, body, model)

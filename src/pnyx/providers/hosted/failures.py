@@ -146,6 +146,7 @@ def _kind(found: Report) -> str:
         return "malformed"
     if (
         status in (404, 405, 410)
+        or (status == 503 and named == 404)
         or (status in (0, 503) and NO_CHANNEL.search(words))
         or (
             status in (0, 400, 401, 403, 422)

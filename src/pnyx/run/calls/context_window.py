@@ -10,11 +10,12 @@ from ...core.context.compaction import tokens
 from ...core.context.files import File
 from ...core.models import Seat
 from ...core.thinking import Thinking
-from ...errors import FileProblem
+from ...errors import FileProblem, UsageError
 from ...providers.images import image_factor
 
 __all__ = [
     "check_files_fit",
+    "check_question_fits",
     "image_tokens",
     "output_limit",
     "request_limit",
@@ -61,6 +62,19 @@ def image_tokens(seat: Seat, files: Iterable[File]) -> int:
     if not seat.images:
         return 0
     return ceil(sum(one.tokens for one in files if one.is_image) * image_factor(seat.name))
+
+
+def check_question_fits(seats: Sequence[Seat], question: str, quorum: int) -> None:
+    """Raise `UsageError` if the windows of fewer than `quorum` seats hold the question, which is not cut."""
+    size = tokens(question)
+    if sum(size <= request_limit(seat) for seat in seats) >= min(quorum, len(seats)):
+        return
+    smallest = min(seats, key=request_limit)
+    raise UsageError(
+        f"the question is too long: it takes about {size:,} tokens, and the window of {smallest.model} has "
+        f"{smallest.context or 0:,}, with the reply in it. Shorten it, or name a panel of models with larger "
+        "windows: `pnyx models` lists them"
+    )
 
 
 def check_files_fit(seats: Sequence[Seat], question: str, files: Sequence[File]) -> None:
