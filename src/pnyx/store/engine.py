@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,7 +26,7 @@ from ..errors import ConfigError, StoreError
 from .documents.conversion import convert
 from .migrating import State, migrate, read_state
 from .postgresql import PostgreSQL, Work
-from .schema import REVISION, rates
+from .schema import REVISION, contents
 from .sqlite import SQLite, prepare_file
 from .store_errors import FREE_SPACE, StoreErrors, WorkError, lacks_space
 
@@ -36,8 +37,8 @@ T = TypeVar("T")
 GATHER_TURNS = 4
 CONVERT_S = 2.0
 """Seconds for which the command that migrates a database converts its rows before it does its work."""
-PROBE = "probe"
-"""The name of a row that is written and deleted, to see whether writing works again."""
+PROBE_BYTES = 1 << 18
+"""What is written and deleted to see whether writing works again: as much as the replies of some calls."""
 
 
 class _Backend(Protocol):
@@ -77,6 +78,8 @@ class Database:
         self._conversion: asyncio.Task[None] | None = None
         self._fails = False
         """Whether the last commit failed."""
+        self._lacked_space = False
+        """Whether the disk was full, since when nothing as large as `PROBE_BYTES` was written."""
 
     @classmethod
     async def open(cls, url: str | Path, *, short: bool = False) -> Database:
@@ -180,7 +183,19 @@ class Database:
         if isinstance(self._backend, SQLite) and lacks_space(Path(self.name)):
             raise StoreError(f"database {self.name}: its disk is full{FREE_SPACE}", disk_full=True)
         if self._fails:
-            await self.write(_write_and_undo)
+            await self._probe()
+
+    async def check_space(self) -> None:
+        """Raise `StoreError` if the disk was full and still is.
+
+        A full disk may take the intent of a call, and not its reply.
+        """
+        if self._lacked_space:
+            await self._probe()
+
+    async def _probe(self) -> None:
+        await self.write(_write_and_undo)
+        self._lacked_space = False
 
     async def _convert(self) -> None:
         """Convert rows of an earlier version while this process does its work."""
@@ -241,6 +256,7 @@ class Database:
             raise
         except StoreError as exc:
             self._fails = _is_outage(exc)
+            self._lacked_space |= exc.disk_full
             raise
         self._fails = False
         for item, result in zip(group, results, strict=True):
@@ -284,5 +300,6 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
 
 def _write_and_undo(connection: Connection) -> None:
     """Write to the disk, which a change without an effect may not."""
-    connection.execute(insert(rates).values(name=PROBE, next_at=0.0))
-    connection.execute(delete(rates).where(rates.c.name == PROBE))
+    name = os.urandom(32)
+    connection.execute(insert(contents).values(sha256=name, content=os.urandom(PROBE_BYTES)))
+    connection.execute(delete(contents).where(contents.c.sha256 == name))
