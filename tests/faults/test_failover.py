@@ -100,6 +100,26 @@ def test_a_standby_that_was_behind_repeats_only_what_it_lacks(pair: Pair, postgr
     trial.line = (f"{lost} calls that the standby lacked were made again", "", "")
 
 
+def test_a_standby_is_enough_to_read_and_begins_nothing(
+    pair: Pair, postgres_trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = postgres_trial
+    monkeypatch.setenv("PNYX_DATABASE", pair.url)
+    (run,) = Books.read(trial.url).runs
+    kept = trial.folder / "kept.backup"
+    reading = ("runs", "cost", "recall why", "prune --older-than 0d --dry-run")
+    of_run = (f"{command} {run}" for command in ("show", "status", "export --format md", "show --json"))
+    for command in (*reading, *of_run, f"backup {kept}"):
+        done = trial.pnyx(*command.split())
+        assert (done.code, done.err.count("pnyx:")) == (0, 0), (command, done.err)
+    for command in ("ask Why?", f"tag {run} kept", "prune --older-than 0d --yes"):
+        done = trial.pnyx(*command.split())
+        assert done.code == 1, (command, done.out)
+        assert "this server takes no writes now: check that the address is the primary's" in done.err, command
+    assert len(trial.host.log) == CALLS
+    trial.check("read; nothing begun")
+
+
 async def _resumed(trial: Trial) -> Books:
     """What is stored once every run that is not over was resumed."""
     found = await asyncio.to_thread(Books.read, trial.url)

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,10 @@ def fill(ballast: Path) -> None:
             pass
 
 
+def free(ballast: Path, size: int) -> None:
+    os.truncate(ballast, ballast.stat().st_size - size)
+
+
 def refusals(postgres: PostgresServer) -> int:
     return postgres.log().count("No space left on device")
 
@@ -132,14 +137,40 @@ async def test_while_the_disk_of_postgresql_is_full_no_call_is_begun(
         in_flight = len(trial.host.log)
         assert refusals(postgres) > before
         # Enough for intents, not for replies.
-        os.truncate(full_disk, full_disk.stat().st_size - 65_536)
+        await asyncio.to_thread(free, full_disk, 65_536)
         for _ in range(3):
-            again = await asyncio.gather(
-                *(pnyx.ask("Why?", runner=runner) for _ in range(RUNS)), return_exceptions=True
-            )
+            runs = [asyncio.create_task(pnyx.ask("Why?", runner=runner)) for _ in range(RUNS)]
+            again = await asyncio.gather(*runs, return_exceptions=True)
             assert not [one for one in again if isinstance(one, pnyx.Result)]
         assert len(trial.host.log) == in_flight
-        full_disk.unlink()
+        await asyncio.to_thread(full_disk.unlink)
         assert (await pnyx.ask("Why?", runner=runner)).status == "decided"
     verdict = await asyncio.to_thread(trial.check, "full: nothing was begun; then decided")
     assert verdict.uncertain <= RUNS
+
+
+def test_processes_with_wrong_clocks_pay_from_one_days_budget(
+    postgres_trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then a machine whose clock was a day off had a budget of its own."""
+    trial = postgres_trial
+    trial.settle(day_usd=1.0)
+    right, right_ns = time.time, time.time_ns
+    for days in (0, 1, -1, 400):
+        ahead = days * 86_400
+        monkeypatch.setattr(time, "time", lambda ahead=ahead: right() + ahead)
+        monkeypatch.setattr(time, "time_ns", lambda ahead=ahead: right_ns() + ahead * 10**9)
+        done = trial.ask()
+        assert done.json["status"] == "decided"
+        today = trial.pnyx("cost", "--json").json
+        spent, rows = today["today"]["spent_usd"], today["total"]["cost_usd"]
+    monkeypatch.undo()
+    verdict = trial.check("4 clocks, one day")
+    days_of = {
+        scope: spent for scope, (_, spent, _) in verdict.books.accounts.items() if scope.startswith("day:")
+    }
+    assert list(days_of.values()) == [verdict.ledger_nusd]
+    assert round(spent * 1e9) == round(rows * 1e9) == verdict.ledger_nusd
+    for run in verdict.books.runs.values():
+        for event in run.events:
+            assert abs(datetime.fromisoformat(event["time"]).timestamp() - right()) < 600

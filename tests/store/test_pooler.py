@@ -80,6 +80,11 @@ async def debates(url: str) -> set[str]:
     return {one.status for one in done}
 
 
+async def until_refused(url: str) -> None:
+    while True:  # until two messages of a statement meet different connections
+        await debates(url)
+
+
 @pytest.mark.parametrize(("mode", "query"), [("session", ""), ("session", DIRECT), ("transaction", DIRECT)])
 async def test_debates_through_a_pooler(postgres_url: str, mode: str, query: str) -> None:
     with pooler(postgres_url, mode) as url:
@@ -91,7 +96,6 @@ async def test_what_a_pooler_needs_is_said(postgres_url: str) -> None:
     with pooler(postgres_url, "transaction") as url:
         await debates(url + DIRECT)
         with pytest.raises(StoreError, match="prepared_statement_cache_size=0 to the address"):
-            while True:  # until two statements of a transaction meet different connections
-                await debates(url)
+            await until_refused(url)
         with pytest.raises(StoreError, match="the address of PostgreSQL instead of a pooler's"):
             await Queue.open(url)

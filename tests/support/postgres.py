@@ -42,7 +42,7 @@ class PostgresServer:
     def __init__(self, primary: PostgresServer | None = None) -> None:
         """primary: the running server of which this one is a standby."""
         self._bin = _binaries()
-        self._password = secrets.token_hex(8) if primary is None else primary._password
+        self._password: str = secrets.token_hex(8) if primary is None else primary._password
         self._names = (f"test_{n}" for n in itertools.count(1))
         self._process: subprocess.Popen[bytes] | None = None
         # Not below pytest's folder, which only its owner may enter; its name has to fit a socket's path.

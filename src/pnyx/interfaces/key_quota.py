@@ -60,7 +60,7 @@ class KeyQuota:
             found.at = -math.inf
 
     async def _check_day(self, owner: str, cap_usd: float) -> None:
-        today = datetime.now(UTC)
+        today = datetime.fromisoformat(self._records.now())
         spent = await self._records.account(f"key-day:{owner}:{today.date().isoformat()}")
         if spent.within(round(cap_usd * NUSD)).left <= 0:
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)

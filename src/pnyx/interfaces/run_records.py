@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -262,10 +261,13 @@ class RunRecords:
 
         await self._database.write(record)
 
+    def now(self) -> str:
+        """Return the time by the database's clock, see `Database.now`."""
+        return self._database.now()
+
     async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
-        today = datetime.now(UTC).date().isoformat()
-        work = partial(cost_sums, since=since, owner=owner, today=today)
+        work = partial(cost_sums, since=since, owner=owner, today=self.now()[:10])
         return await self._database.read(work, snapshot=True)
 
     async def run_spending(

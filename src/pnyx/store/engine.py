@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,6 +24,8 @@ from sqlalchemy import Connection, delete, insert
 
 from ..config.database_url import parse_database_url
 from ..errors import ConfigError, StoreError
+from ..times import now
+from .clock import read_clock
 from .documents.conversion import convert
 from .migrating import State, migrate, read_state
 from .postgresql import PostgreSQL, Work
@@ -37,6 +40,8 @@ T = TypeVar("T")
 GATHER_TURNS = 4
 CONVERT_S = 2.0
 """Seconds for which the command that migrates a database converts its rows before it does its work."""
+SAME_S = 2.0
+"""Seconds by which two clocks may differ and count as the same: an answer of the database takes time, too."""
 PROBE_BYTES = 1 << 18
 """What is written and deleted to see whether writing works again: as much as the replies of some calls."""
 
@@ -78,6 +83,8 @@ class Database:
         self._conversion: asyncio.Task[None] | None = None
         self._fails = False
         """Whether the last commit failed."""
+        self._ahead_s = 0.0
+        """Seconds that the clock of the database is ahead of this machine's."""
         self._lacked_space = False
         """Whether the disk was full, since when nothing as large as `PROBE_BYTES` was written."""
 
@@ -117,6 +124,7 @@ class Database:
                 state = await backend.read(read_state)
                 if state.is_converting and await convert(database, CONVERT_S):
                     state = State(REVISION, False)
+            await database.compare_clocks()
             if state.is_converting:
                 database._conversion = asyncio.create_task(database._convert())
         except BaseException:
@@ -156,6 +164,19 @@ class Database:
     def is_server(self) -> bool:
         """Whether it is PostgreSQL, which processes on other machines may use too."""
         return isinstance(self._backend, PostgreSQL)
+
+    def now(self) -> str:
+        """Return the time by the clock of the database in UTC, as `times.now`.
+
+        Machines with wrong clocks agree on it, and so on the day whose budget pays for a call.
+        """
+        return now(self._ahead_s)
+
+    async def compare_clocks(self) -> None:
+        """Find out how far the clock of a server is from this machine's. Raises `StoreError`."""
+        if self.is_server:
+            ahead = await self.read(read_clock) - time.time()
+            self._ahead_s = ahead if abs(ahead) > SAME_S else 0.0
 
     async def apart(self, work: Callable[[Connection], T]) -> T:
         """Run `work` at once in a transaction of its own: for locks that others must not wait for.

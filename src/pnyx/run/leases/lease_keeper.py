@@ -129,6 +129,7 @@ class LeaseKeeper:
         if (started := time.monotonic()) - self._renewed_at > BEAT_S:
             await self._database.write(lambda c: leases.beat(c, self._name))
             self._renewed_at = started
+            await self._database.compare_clocks()
         requests = await self._database.read(lambda c: leases.stop_requests(c, self._name))
         for run_id, how in requests.items():
             if run_id in self._handles:
