@@ -322,6 +322,7 @@ class ProviderError(PnyxError):
     billed: False if the host certainly charged nothing (it refused, or was never reached);
         True if it may have charged, so that the reservation is charged.
     retries: at most so many further requests make sense; None: as many as the settings allow.
+    fits: of a prompt that is "too_long", the share that fits by the numbers that the host names, or None.
     """
 
     http_status = 502
@@ -348,6 +349,7 @@ class ProviderError(PnyxError):
         retry_after: float | None = None,
         billed: bool = False,
         retries: int | None = None,
+        fits: float | None = None,
     ) -> None:
         if kind not in self.KINDS:
             raise ValueError(f"unknown kind of provider error: {kind!r}")
@@ -356,6 +358,7 @@ class ProviderError(PnyxError):
         self.retry_after = retry_after
         self.billed = billed
         self.retries = retries
+        self.fits = fits
 
     @property
     def retryable(self) -> bool:

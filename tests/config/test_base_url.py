@@ -36,3 +36,9 @@ def test_a_query_with_a_key_is_refused_and_not_shown(url: str) -> None:
 def test_the_address_of_a_search_service_has_no_query() -> None:
     with pytest.raises(ValueError, match="without user, password, query or fragment"):
         plain_url(AZURE)
+
+
+@pytest.mark.parametrize("url", ["htp://host/v1", "http:///v1", "http://user@host/v1?api-version=1"])
+def test_what_is_wrong_with_the_address_of_a_model_host_is_not_its_query(url: str) -> None:
+    with pytest.raises(ValueError, match=r"an http or https address, without user, password or fragment$"):
+        host_url(url)

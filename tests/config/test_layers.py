@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.config.layers import dotted, flatten, merge, origin, to_tables
+from pnyx.config.schema import Settings
 
 TABLE = st.recursive(
     st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
@@ -41,3 +42,16 @@ def test_the_origin_is_that_of_the_key_or_of_the_nearest_table() -> None:
     assert origin(tree, ["a", "missing"]) in ("high", "low")
     assert origin(tree, ["z"]) in ("high", "low")
     assert origin({}, ["a"]) == "default"
+
+
+KEY = st.lists(st.sampled_from("ab"), max_size=3).map(tuple)
+
+
+@given(st.dictionaries(KEY.filter(len), st.sampled_from(["a file", "flags"])), KEY)
+def test_a_table_has_the_origin_of_its_first_key(
+    origins: dict[tuple[str, ...], str], key: tuple[str, ...]
+) -> None:
+    settings = Settings()
+    settings.note_origins(origins)
+    within = [where for name, where in origins.items() if name[: len(key)] == key]
+    assert settings.origin(*key) == origins.get(key, next(iter(within), "default"))

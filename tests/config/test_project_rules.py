@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from pnyx import protocols as known
 from pnyx.config.layers import Key, Layer, Value, flatten
 from pnyx.config.load import load
-from pnyx.config.project_rules import is_restricted, needs_trust
+from pnyx.config.project_rules import SEATS, is_restricted, needs_trust
 from pnyx.config.schema import SECTIONS
-from pnyx.errors import ConfigError
+from pnyx.errors import ConfigError, UsageError
 from pnyx.interfaces.cli.actions.integrate import _argv
 from pnyx.interfaces.open_settings import open_settings
+from pnyx.providers.catalogue import parse_seats
 from pnyx.providers.embedded.weights_sources import _client
 from tests.support.sources import ROOT
 
@@ -199,6 +200,20 @@ def test_without_known_defaults_every_number_of_a_protocol_needs_trust(project: 
     project.write_text("[voting]\nrounds = 1")
     with pytest.raises(ConfigError, match="pnyx trust"):
         load()
+
+
+@given(
+    times=st.text("0123456789 +_\u0661\u0660", max_size=25)
+    | st.builds(str.zfill, st.integers(0, 200).map(str), st.integers(0, 25))
+)
+def test_no_way_to_write_a_number_seats_more_than_may_be_seated_without_trust(times: str) -> None:
+    seats = [f"lab:a*{times}"]
+    try:
+        count = len(parse_seats(seats))
+    except UsageError:
+        return  # refused in any folder
+    own, project = _layer(panel={"seats": ["lab:a"]}), _layer(panel={"seats": seats})
+    assert bool(needs_trust(project, own, _usual)) == (count > SEATS)
 
 
 def _layer(**keys: Any) -> Layer:

@@ -17,6 +17,10 @@ from tests.support.sources import ROOT
 BLOCK = re.compile(r"^```(?:|console|bash|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What begins a command: a line, its prompt, a pipe, or the folder of the demo.
 COMMAND = re.compile(r"(?:^|\| |\$ |&& |\.venv/bin/)pnyx ((?:[^|\n\\]|\\\n|\\\|)+)", re.MULTILINE)
+INLINE = re.compile(rf"`pnyx ((?:{'|'.join(cli.list_commands(click.Context(cli)))})(?: [^`\n]*)?)`")
+"""A command in a sentence. What begins with another word is a message that begins with the name."""
+SHELL = set("[]|…<>;&$")
+"""What is no argument: of the shell, or of a description such as `[--answer TEXT]`."""
 WRITTEN_BY_HAND = [
     page for page in pages() if page.is_relative_to(ROOT / "docs") and page.parent.name != "reference"
 ] + [ROOT / "README.md"]
@@ -24,7 +28,8 @@ WRITTEN_BY_HAND = [
 
 def commands(page: Path) -> Iterator[list[str]]:
     """The words of each command on a page, without `pnyx`."""
-    for block in BLOCK.findall(page.read_text("utf-8")):
+    content = page.read_text("utf-8")
+    for block in (*BLOCK.findall(content), *(f"pnyx {one}" for one in INLINE.findall(content))):
         for line in COMMAND.findall(block):
             text = re.sub(r"\s+#.*", "", line.replace("\\\n", " "))
             try:
@@ -48,7 +53,16 @@ def problem(words: list[str]) -> str | None:
     known = {flag for one in (*cli.params, *command.params) for flag in (*one.opts, *one.secondary_opts)}
     known |= {"--help", "-h"}
     unknown = [word for word in words if re.match(r"--?[a-z]", word) and word.split("=")[0] not in known]
-    return f"{command.name} has no {unknown[0]}" if unknown else None
+    if unknown:
+        return f"{command.name} has no {unknown[0]}"
+    if any(SHELL & set(word) for word in words) or isinstance(command, click.Group):
+        return None
+    context = click.Context(command, ignore_unknown_options=True)
+    try:
+        _, left, _ = command.make_parser(context).parse_args(list(words))
+    except click.UsageError:
+        return None  # a sentence may name an option without its value
+    return f"{command.name} takes no {left[0]}" if left else None
 
 
 @pytest.mark.parametrize("page", WRITTEN_BY_HAND, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -65,6 +79,11 @@ def test_the_commands_and_flags_of_a_page_exist(page: Path) -> None:
         ("```\ngit diff | pnyx verify --rubic x\n```\n", ["verify has no --rubic"]),
         ("```\npnyx models pull --hard x  # --not-a-flag\n```\n", ["pull has no --hard"]),
         ("```console\n$ pnyx ask \\\n    --slow x\n```\n", ["ask has no --slow"]),
+        (
+            "`pnyx config show storage`, `pnyx runs --oldest`, `pnyx needs a key`",
+            ["show takes no storage", "runs has no --oldest"],
+        ),
+        ("`pnyx runs --limit` or `pnyx feedback ID [--answer TEXT]`", [None, None]),
         ("```python\npnyx fly\n```\nno pnyx fly here\n", []),
     ],
 )

@@ -99,8 +99,7 @@ EMPTY = {"empty": {"text": ""}, "blank": {"text": " \n\t\u200b "}, "refusal": {"
 def test_an_empty_reply_is_an_abstention_and_below_quorum_exits_with_3_without_confidence(
     trial: Trial, name: str, silent: int
 ) -> None:
-    # A run without the answer of a seat is degraded; a refusal is an answer.
-    code = 3 if silent > 1 else 0 if name == "refusal" else 5
+    code = 3 if silent > 1 else 5
     trial.host.on("*", text="It is so.\nFinal answer: yes")
     for model in ("gamma", "beta", "alpha")[:silent]:
         trial.host.on(model, **EMPTY[name])
@@ -109,6 +108,10 @@ def test_an_empty_reply_is_an_abstention_and_below_quorum_exits_with_3_without_c
     if code == 3:
         assert done.json["confidence"] is None
         assert done.json["stop_reason"] == "no_quorum"
+    else:
+        assert [one["reason"] for one in done.json["dropped"]] == [
+            "refusal (refusal)" if name == "refusal" else "empty reply"
+        ]
     run = trial.check().run
     absent = [e["absent"] for e in run.events if e["type"] == "call_finished" and e["absent"]]
     assert len(absent) >= silent

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from pnyx.core.events import CallFailed, CallFinished, CallStarted
+from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
 from pnyx.core.models import Seat
-from pnyx.providers.hosted.provider import open_hosted
+from pnyx.providers.hosted.provider import HostedProvider, open_hosted
+from pnyx.run.result import Result
 from pnyx.store import Database
+from pnyx.store.money.ledger import Account
 from tests.hosts.case import PRICE, Case, Reply
 from tests.hosts.test_errors import LIMIT, MARGIN, Row, output_limit, rows
 from tests.hosts.trial import Trial, run
@@ -86,6 +88,47 @@ async def test_an_error_that_passes_is_tried_again_and_only_the_answer_costs(
     assert trial.result.status == "single"
 
 
+IN_A_REPLY = [
+    Row("openai", "alpha", 0, body, None, number)
+    for number, body in enumerate(
+        (
+            '{"error": {"code": 504, "message": "The deadline of the model server has passed"}}',
+            '{"error": {"code": "524", "message": "A timeout occurred"}}',
+            '{"choices": [{"index": 0, "delta": {}, "error": {"code": 504, "message": "upstream"}}]}',
+        )
+    )
+] + [
+    Row(
+        "anthropic",
+        "alpha",
+        0,
+        '{"type": "error", "error": {"type": "timeout_error", "message": "late"}}',
+        None,
+        9,
+    ),
+    Row(
+        "google",
+        "alpha",
+        0,
+        '{"error": {"code": 504, "status": "DEADLINE_EXCEEDED", "message": "late"}}',
+        None,
+        9,
+    ),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("row", IN_A_REPLY, ids=str)
+async def test_a_timeout_that_a_reply_reports_costs_nothing_unlike_one_of_a_gateway(
+    lab: ScriptedHost, database: Database, row: Row, stream: bool
+) -> None:
+    trial = await tried(lab, database, row, stream)
+    (failed,) = trial.of(CallFailed)
+    assert (failed.kind, failed.charged_usd) == ("overloaded", 0)
+    assert trial.spent == lab.bill({"alpha": PRICE}) > 0
+    assert (len(lab.log), trial.reserved, trial.result.status) == (2, 0, "single")
+
+
 @pytest.mark.parametrize(("row", "stream"), sample("limit", 4) + sample("room", 4))
 async def test_a_refused_output_limit_is_lowered_within_the_call(
     lab: ScriptedHost, database: Database, row: Row, stream: bool
@@ -130,6 +173,60 @@ class SmallHost(ScriptedHost):
         return admitted[0], admitted[1], self.fault
 
 
+class TinyHost(ScriptedHost):
+    """Refuses every prompt over `limit` characters with `words`, which get its numbers of tokens."""
+
+    def __init__(self, limit: int, words: str) -> None:
+        super().__init__()
+        self.limit, self.words = limit, words
+
+    def admit(self, path: str, raw: bytes, headers: dict[str, str]) -> Any:
+        admitted = super().admit(path, raw, headers)
+        if admitted is None or len(admitted[0].prompt) <= self.limit:
+            return admitted
+        words = self.words.format(length=len(admitted[0].prompt) // 4, limit=self.limit // 4)
+        return admitted[0], admitted[1], Fault("", status=400, message=words)
+
+
+NUMBERS = [
+    "This model's maximum context length is {limit} tokens. However, your messages had {length} tokens.",
+    "prompt is too long: {length} tokens > {limit} maximum",
+    "The input token count ({length}) exceeds the maximum number of tokens allowed ({limit}).",
+    "`inputs` must have less than {limit} tokens. Given: {length}",
+    "the request exceeds the available context size ({limit} tokens), try increasing it",
+    "Prompt contains {length} tokens, too large for model with {limit} maximum context length",
+]
+
+
+@pytest.mark.parametrize("words", NUMBERS)
+async def test_a_prompt_is_shortened_at_once_to_the_window_that_the_host_names(
+    database: Database, words: str
+) -> None:
+    async with (host := TinyHost(9_000, words)):
+        for model in "abc":
+            host.on(model, text=" ".join(f"{model}x{number}" for number in range(4_000)))
+        provider = open_hosted("openai", base_url=host.openai, api_key=KEY)
+        result, log, _ = await _debate(database, provider)
+    failed = [e for e in log if isinstance(e, CallFailed)]
+    assert {(e.kind, e.final) for e in failed} == {("too_long", False)}
+    assert len({e.key for e in failed}) == len(failed)  # each call was shortened once
+    assert result.dropped == ()
+
+
+async def _debate(database: Database, provider: HostedProvider) -> tuple[Result, list[Event], Account]:
+    """Run a debate of three models, whose replies the others read, and close the provider."""
+    node = Node(database, provider)  # type: ignore[arg-type]
+    seats = tuple(Seat(f"Participant {m.upper()}", f"h:{m}", price=PRICE) for m in "abc")
+    try:
+        handle = await node.start(seats=seats, options={"rounds": 1}, budget_usd=5.0)
+        result = await handle.result()
+        return result, await node.log(handle.run_id), await account_of(node, handle.run_id)
+    finally:
+        await node.stop()
+        await node.runner._keeper.close()
+        await provider.close()
+
+
 @pytest.mark.parametrize(("row", "stream"), sample("too_long", 9))
 async def test_a_prompt_over_the_window_is_shortened_and_sent_again(
     database: Database, row: Row, stream: bool
@@ -141,17 +238,7 @@ async def test_a_prompt_over_the_window_is_shortened_and_sent_again(
         for model in "abc":
             host.on(model, text=" ".join(f"{model}x{number}" for number in range(4_000)))
         provider = open_hosted(row.dialect, base_url=getattr(host, row.dialect), api_key=KEY)
-        node = Node(database, provider)  # type: ignore[arg-type]
-        seats = tuple(Seat(f"Participant {m.upper()}", f"h:{m}", price=PRICE) for m in "abc")
-        try:
-            handle = await node.start(seats=seats, options={"rounds": 1}, budget_usd=5.0)
-            result = await handle.result()
-            log = await node.log(handle.run_id)
-            account = await account_of(node, handle.run_id)
-        finally:
-            await node.stop()
-            await node.runner._keeper.close()
-            await provider.close()
+        result, log, account = await _debate(database, provider)
     (failed,) = [e for e in log if isinstance(e, CallFailed)]
     assert (failed.kind, failed.final, failed.charged_usd) == ("too_long", False, 0)
     whole, short, *_ = [e for e in log if isinstance(e, CallStarted) and e.key == failed.key]

@@ -14,6 +14,7 @@ import pytest
 
 from pnyx.providers.hosted.adjustments import Adjustments, Change
 from pnyx.providers.hosted.failures import HostError, failure, read_report, report
+from pnyx.providers.hosted.output_limits import fitting_share
 
 TABLE = tomllib.loads((Path(__file__).parent / "errors.toml").read_text())
 DIALECTS = {"anthropic": "anthropic", "google": "google", "mistral": "mistral"}
@@ -163,6 +164,27 @@ def test_an_error_that_no_other_request_helps_has_its_kind(row: Row, request: py
     assert found.body == found.before
     if row.meaning is not None:
         assert error.retry_after == (None if row.meaning == -1 else pytest.approx(row.meaning, abs=1))
+
+
+@pytest.mark.parametrize(
+    ("message", "share"),
+    [
+        ("maximum context length is 8192 tokens, and your messages resulted in 16384 tokens", 0.5),
+        ("maximum context length is 8192 tokens, and you requested 16384 (8000 in the completion)", 0.5),
+        ("prompt is too long: 20000 tokens > 5000 maximum", 0.25),
+        ("Range of input length should be [1, 5000]", 0.5),
+        ("the prompt exceeds the 2500 token limit", 0.25),
+        ("<400> InternalError: Range of input length should be [1, 204800]", None),  # more than was sent
+        ("Prompt tokens (9000) + max-sampled tokens (512) exceeds max (4500)", 0.5),
+        ("prompt too long; exceeded max context length by 512 tokens", None),
+        ("max_tokens must be at least 1, got -7584", None),
+        ("the prompt is too long", None),
+    ],
+)
+def test_how_much_of_a_prompt_fits_is_read_from_the_numbers_of_the_host(
+    message: str, share: float | None
+) -> None:
+    assert fitting_share(message, 10_000) == share
 
 
 @pytest.mark.parametrize("row", rows("nothing"))

@@ -10,6 +10,7 @@ import pytest
 
 import pnyx
 from pnyx.errors import NotFound, UsageError
+from pnyx.store.records import runs as store
 from tests.interfaces.shell import pnyx as command
 from tests.interfaces.shell import screen
 from tests.support.assistants import over_http
@@ -60,7 +61,7 @@ async def test_over_http_a_run_is_labelled_found_by_its_labels_and_deleted(serve
         assert costs["total"]["cost_usd"] == pytest.approx(2 * first["usage"]["cost_usd"])
 
 
-async def test_over_http_the_list_has_pages(server: ServerHandle) -> None:
+async def test_over_http_the_list_has_pages(server: ServerHandle, monkeypatch: pytest.MonkeyPatch) -> None:
     async with server.client() as client:
         runs = [(await client.post("/v1/runs", json=VOTE)).json()["run_id"] for _ in range(5)]
         found, path, pages = [], "/v1/runs?limit=2&status=", 0
@@ -71,6 +72,11 @@ async def test_over_http_the_list_has_pages(server: ServerHandle) -> None:
             found += [run["run_id"] for run in answer.json()]
             path, pages = answer.links.get("next", {}).get("url", ""), pages + 1
         assert (found, pages) == (runs[::-1], 3)
+        monkeypatch.setattr(store, "LIST_CHARS", 1)
+        answer = await client.get("/v1/runs?limit=5")
+        assert [run["run_id"] for run in answer.json()] == runs[4:]
+        following = await client.get(answer.links["next"]["url"])
+        assert [run["run_id"] for run in following.json()] == runs[3:4]
         for cursor in ("x", "e30=", "WzEsMl0="):
             refused = await client.get("/v1/runs", params={"cursor": cursor})
             assert (refused.status_code, refused.json()["error"]["type"]) == (400, "usage_error")

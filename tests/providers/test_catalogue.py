@@ -261,7 +261,21 @@ def test_seats_are_references_with_a_number(specs: list[str], refs: tuple[str, .
 
 @pytest.mark.parametrize(
     "spec",
-    ["a:b*", "a:b*0", "a:b*-1", "a:b*1.5", "a:b*x", "a:b*101", "a:b*2*2", "a*2", "*2", "a:b*99999999999"],
+    [
+        *(
+            "a:b*",
+            "a:b*0",
+            "a:b*-1",
+            "a:b*1.5",
+            "a:b*x",
+            "a:b*101",
+            "a:b*2*2",
+            "a*2",
+            "*2",
+            "a:b*99999999999",
+        ),
+        *("a:b*02", "a:b*000000000100", "a:b*\u0662", "a:b*1_0", "a:b*+2", "a:b* 2", "a:b*" + "1" * 5000),
+    ],
 )
 def test_seats_that_cannot_be_read_are_refused(spec: str) -> None:
     with pytest.raises(UsageError):

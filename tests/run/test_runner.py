@@ -163,7 +163,7 @@ async def test_an_empty_reply_or_a_refusal_is_an_abstention(
     node = make(Host(lambda call: nothing if call.model == "small" else fixed_reply(call)))
     result = await (await node.start(options={"rounds": 1})).result()
     assert result.status == "decided"
-    # A refusal is an answer. A seat that gave none is missing from the run, which is degraded.
+    # To refuse in words is an answer. A seat that gave none is missing from the run, which is degraded.
     missing = (
         ()
         if nothing.strip(" \n\u200b")

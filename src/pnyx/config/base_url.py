@@ -21,8 +21,11 @@ OWN = re.compile(r"(/(?:api/(?:v1/)?)?generate(?:_stream)?|/api/chat|/invocation
 """Where servers have an API of their own, which is not OpenAI's."""
 
 
-def plain_url(base_url: str | None) -> str | None:
-    """Return the address of a host. Raises `ValueError`, which never shows it, if it has more than a path."""
+def plain_url(base_url: str | None, *, without: str = "user, password, query or fragment") -> str | None:
+    """Return the address of a host. Raises `ValueError`, which never shows it, if it has more than a path.
+
+    without: what it must not have, for the message.
+    """
     if base_url is None:
         return None
     try:
@@ -33,7 +36,7 @@ def plain_url(base_url: str | None) -> str | None:
     if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
         if "://" not in base_url:
             raise ValueError("must start with http:// or https://")
-        raise ValueError("must be an http or https address, without user, password, query or fragment")
+        raise ValueError(f"must be an http or https address, without {without}")
     if found := ENDPOINT.search(url.path):
         raise ValueError(f"must be the address without {found[0]}, which pnyx adds")
     if found := OWN.search(url.path):
@@ -46,10 +49,10 @@ def plain_url(base_url: str | None) -> str | None:
 
 def host_url(base_url: str | None) -> str | None:
     """Like `plain_url`, with a query: Azure wants the version of its API in one. It may hold no key."""
-    if base_url is None or "?" not in base_url:
-        return plain_url(base_url)
+    if base_url is None:
+        return None
     address, _, query = base_url.partition("?")
-    plain_url(address)
+    plain_url(address, without="user, password or fragment")
     names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
     if re.search(r"[\s@?#\\]|[^ -~]", query) or any(map(SECRET.search, names)):
         raise ValueError("must be an http or https address whose query, if any, has no key: set api_key_env")

@@ -121,7 +121,7 @@ def load(
     except ValidationError as exc:
         problems += _messages(exc, tree, locations)
         settings = Settings.model_validate(_valid_part(known, exc))
-    settings._origins = {key: value.origin for layer in layers for key, value in layer.items()}
+    settings.note_origins({key: value.origin for layer in layers for key, value in layer.items()})
     for check in checks:
         problems += check(settings)
     _raise_problems(problems)

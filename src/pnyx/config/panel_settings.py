@@ -12,14 +12,21 @@ from ..core.models import MOST
 from ..core.thinking import Effort
 from .table import Table
 
-__all__ = ["RESTRICTED_KEYS", "PanelName", "PanelSettings", "SavedPanel"]
+__all__ = ["RESTRICTED_KEYS", "PanelName", "PanelSettings", "SavedPanel", "split_seat"]
 
 RESTRICTED_KEYS = frozenset({"roles", "budget"})
 """Keys of a saved panel that a project file may set only in a trusted folder: instructions, and money."""
 _NAME = regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_COUNT = regex(r"[1-9][0-9]{0,8}")
 
 Seats = Annotated[tuple[str, ...], Field(strict=False)]
 """TOML has only lists, which strict typing would refuse for a tuple."""
+
+
+def split_seat(spec: str) -> tuple[str, int]:
+    """Return the model of "provider:model*N", and N: 1 if there is none, 0 if it is no count of seats."""
+    ref, star, times = spec.strip().partition("*")
+    return ref, (int(times) if _COUNT.fullmatch(times) else 0) if star else 1
 
 
 def _name(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from ..core.caching.regex import regex
 from ..core.thinking import EFFORTS
 from .layers import Key, Layer, Value
-from .panel_settings import RESTRICTED_KEYS
+from .panel_settings import RESTRICTED_KEYS, split_seat
 from .schema import SECTIONS, RunSettings
 
 __all__ = ["RESTRICTED", "Usual", "can_need_trust", "is_restricted", "needs_trust"]
@@ -83,7 +83,7 @@ def _panels(layer: Layer) -> Iterator[tuple[Key, list[tuple[str, int]]]]:
     for key, value in layer.items():
         if _names_models(key):
             refs = _texts(value.value if key[-1] == "seats" else [value.value])
-            yield key, [(ref, count if key[-1] == "seats" else 0) for ref, count in map(_seat, refs)]
+            yield key, [(ref, count if key[-1] == "seats" else 0) for ref, count in map(split_seat, refs)]
 
 
 def _names_models(key: Key) -> bool:
@@ -93,11 +93,6 @@ def _names_models(key: Key) -> bool:
 def _texts(values: Any) -> Iterable[str]:
     # The schema refuses everything else.
     return [v for v in values if isinstance(v, str)] if isinstance(values, list | tuple) else []
-
-
-def _seat(spec: str) -> tuple[str, int]:
-    ref, _, times = spec.strip().partition("*")
-    return ref, int(times) if times.isdecimal() and len(times) < 9 else 1
 
 
 def _named_models(layer: Layer) -> set[str]:

@@ -298,10 +298,18 @@ class Settings(Table):
     telemetry: TelemetrySettings = TelemetrySettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
+    _origins_of_tables: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
     def origin(self, *key: str) -> str:
         """Return the origin of a key or of its table: a file, `$VARIABLE`, "flags", or "default"."""
-        return next((where for k, where in self._origins.items() if k[: len(key)] == key), "default")
+        return self._origins.get(key) or self._origins_of_tables.get(key, "default")
+
+    def note_origins(self, origins: Mapping[tuple[str, ...], str]) -> None:
+        """Note the origins of all keys that are set. A table has that of the first key in it."""
+        self._origins = origins
+        for key, where in origins.items():
+            for length in range(len(key)):
+                self._origins_of_tables.setdefault(key[:length], where)
 
     def provider(self, name: str) -> ProviderSettings:
         """Return the provider called `name`: a configured one, or an installed kind of that name.

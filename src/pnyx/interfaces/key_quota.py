@@ -14,6 +14,8 @@ from ..config.server_settings import KeyLimits
 from ..core.models import NUSD, money
 from ..errors import OverLimit
 from ..run.spec import Spec
+from ..run.spending.claim import SURE
+from ..run.spending.expectation import expect
 from .run_records import RunRecords
 
 __all__ = ["KeyQuota"]
@@ -45,12 +47,12 @@ class KeyQuota:
         self._storage: dict[str, _Storage] = {}
 
     async def check(self, owner: str, limits: KeyLimits, spec: Spec | None = None) -> None:
-        """Raise `OverLimit` if the key has spent its money of today, or its runs take up its storage.
+        """Raise `OverLimit` if the key has too little money left for today, or its runs take up its storage.
 
         spec: of the run that starts; None: a run is resumed.
         """
         if limits.day_usd is not None:
-            await self._check_day(owner, limits.day_usd)
+            await self._check_day(owner, limits.day_usd, spec)
         if limits.storage_mb is not None:
             await self._check_storage(owner, limits.storage_mb, 0 if spec is None else _size(spec))
 
@@ -59,16 +61,29 @@ class KeyQuota:
         if (found := self._storage.get(owner)) is not None:
             found.at = -math.inf
 
-    async def _check_day(self, owner: str, cap_usd: float) -> None:
+    async def _check_day(self, owner: str, cap_usd: float, spec: Spec | None) -> None:
         today = datetime.fromisoformat(self._records.now())
-        spent = await self._records.account(f"key-day:{owner}:{today.date().isoformat()}")
-        if spent.within(round(cap_usd * NUSD)).left <= 0:
+        account = await self._records.account(f"key-day:{owner}:{today.date().isoformat()}")
+        cap = round(cap_usd * NUSD)
+        # What calls in flight have reserved is not spent: some of it comes back.
+        left = cap - account.spent_nusd
+        expected = 0 if spec is None else await self._expected(spec)
+        # A run that fits into no day is paused by the ledger, which says what limit it needs.
+        if left <= 0 or left < expected <= cap:
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
+            spent = money(account.spent_nusd / NUSD)
+            costs = f" and this one is expected to cost {money(expected / NUSD)}" if left > 0 else ""
             raise OverLimit(
-                f"this key's runs have used up their {money(cap_usd)} of today (UTC), day_usd of "
-                f"[serve.keys.{owner}]; they go on tomorrow",
+                f"this key's runs have used up {spent} of their {money(cap_usd)} of today (UTC), day_usd of "
+                f"[serve.keys.{owner}]{costs}; they go on tomorrow",
                 ceil((midnight - today).total_seconds()),
             )
+
+    async def _expected(self, spec: Spec) -> int:
+        """What has to be left before a run is begun, in nUSD; 0 if nothing is known of such runs."""
+        expectation = expect(spec)
+        share = await self._records.cost_factor(spec) if expectation is not None else None
+        return 0 if expectation is None or share is None else ceil(expectation.cost * share * SURE)
 
     async def _check_storage(self, owner: str, most_mb: float, brings: int) -> None:
         """brings: bytes of the run that starts."""

@@ -37,6 +37,7 @@ from .views.overview import READS
 from .views.queue import QueueState, read_queue
 from .views.records import (
     Record,
+    RunPage,
     SearchResults,
     read_run,
     read_runs,
@@ -142,8 +143,8 @@ class RunRecords:
         protocol: str | None = None,
         since: str = "",
         after: tuple[str, str] | None = None,
-    ) -> list[Record]:
-        """Runs, newest first, without their events. without: an owner whose runs are left out.
+    ) -> RunPage:
+        """Runs, newest first, see `views.records.read_runs`. without: an owner whose runs are left out.
 
         tag, pinned: only runs with these labels. since: only those from this time or day on. after: as in
         `run_rows`.

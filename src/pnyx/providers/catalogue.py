@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
+from ..config.panel_settings import split_seat
 from ..config.schema import ModelSettings, Settings
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
@@ -191,11 +192,11 @@ def parse_seats(specs: Iterable[str], settings: Settings | None = None) -> tuple
 def _parse_seat(spec: str, settings: Settings | None) -> list[str]:
     """A reference for each seat of one "provider:model*N"."""
     _check_single(spec)
-    ref, star, times = spec.strip().partition("*")
+    ref, count = split_seat(spec)
     _parse_ref(ref, settings)
-    if star and not (times.isdecimal() and 1 <= int(times) <= MAX_SEATS):
+    if not 1 <= count <= MAX_SEATS:
         raise UsageError(f"{spec[:80]!r}: after * comes the number of seats, 1 to {MAX_SEATS}")
-    return [ref] * int(times or 1)
+    return [ref] * count
 
 
 def seats(
@@ -256,8 +257,7 @@ def split_names(specs: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[
         name, equals, ref = spec.partition("=")
         if not equals or ":" in name or "/" in name:
             name, ref = "", spec
-        times = ref.partition("*")[2].strip()
-        seats = int(times) if times.isdecimal() else 1
+        seats = split_seat(ref)[1]
         if name:
             names[name.strip()] = tuple(range(count + 1, count + seats + 1))
         found.append(ref)

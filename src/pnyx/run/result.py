@@ -138,7 +138,7 @@ class Summary:
 
     @property
     def degraded(self) -> bool:
-        """Whether a seat was dropped or once gave no answer. A refusal is an answer."""
+        """Whether a seat was dropped or once gave no answer. To refuse in words is an answer."""
         return bool(self.dropped or self.silent)
 
     def add(self, event: Event) -> None:
@@ -175,7 +175,8 @@ class Summary:
                 pass
 
     def _hear(self, event: CallFinished) -> None:
-        if event.absent is not None and event.absent != "refusal":
+        filtered = event.absent is not None and event.finish_reason == "filter"
+        if event.absent not in (None, "refusal") or filtered:
             self._miss(event, event.abstention)
         elif event.text.strip():
             self.answered.add(event.seat or "")

@@ -23,7 +23,7 @@ from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.call_form import with_calls
 from ..protocols.shared.grounding import grounded
-from .calls.context_window import check_files_fit
+from .calls.context_window import check_files_fit, check_question_fits
 from .calls.limits import Limits
 from .options.answer_schema import violation
 from .options.client_tools import call_problem, offer_of
@@ -256,6 +256,7 @@ class Spec:
             with problems:
                 check()
         with problems:
+            check_question_fits(self.seats, self.question, self.quorum)
             check_files_fit(self.callable_seats, self.question, self.files)
         problems.check()
 

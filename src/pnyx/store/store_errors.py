@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -45,6 +46,7 @@ class StoreErrors:
         # Some have no message, such as a bare TimeoutError.
         # SQLite quotes a text that is not UTF-8, which may be anything.
         reason = str(cause).partition("\n")[0].partition(" with text ")[0] or type(cause).__name__
+        reason = re.sub(r"^\[Errno -?\d+\] ", "", reason)
         hint = hint_for(reason)
         error: type[StoreError] = (
             WorkError if isinstance(exc, _DATA_ERRORS) or is_refusal(exc) else StoreError

@@ -71,3 +71,16 @@ def test_a_command_that_writes_says_what_is_read_only(lab: ScriptedHost) -> None
     file = Path(database_url(open_settings()))
     found = in_a_read_only_folder(file.parent, [f"feedback {run['run_id']} --result success"])
     assert "attempt to write a readonly database; make the file and its folder writable" in found
+
+
+def test_a_folder_in_which_no_database_can_be_created_is_named(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "read only"
+    home.mkdir()
+    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    done = in_a_read_only_folder(home, ["doctor", "runs", "ask Why?"])
+    assert f"FAIL database: {home}/pnyx/pnyx.db cannot be created: {home} is read only" in done
+    assert "-> make it writable, or set PNYX_DATABASE" in done
+    assert "no runs yet" in done
+    assert f"pnyx.db: Read-only file system: '{home}/pnyx'; make the file and its folder writable" in done

@@ -117,7 +117,8 @@ def test_show_of_a_long_run_prints_its_last_events_and_the_sums_of_all(
     monkeypatch.setattr(actions, "SHOWN", 4)
     done = pnyx("show", run["run_id"])
     note, last = f"… {count - 5} events left out: the last 4 follow.", whole.splitlines()[-4:]
-    assert f"{note} All of them: pnyx export {run['run_id']} --format md" in done.out
+    assert f"{note} All of them: pnyx show {run['run_id']} --all" in done.out
+    assert pnyx("show", run["run_id"], "--all").out == whole
     assert done.out.startswith("Question\n    Why is it so?\n")
     assert done.out.splitlines()[-4:] == last
     assert last[0].split()[:2] == ["model", "calls"]

@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.support.serving import SERVER_KEY, ServerHandle, events_of, open_serv
 from tests.support.waiting import until
 
 MOST, HEAD_S, BODY_S = 8, 0.6, 0.4
+ASKER = {"Authorization": f"Bearer {SERVER_KEY}"}
 
 
 @pytest.fixture
@@ -172,6 +173,25 @@ async def test_many_half_heads_make_room_for_whole_ones(server: ServerHandle) ->
     finally:
         for one in silent:
             one.close()
+
+
+@pytest.mark.parametrize("first", ["GET /health HT", "GET /health HTTP/1.1\nHost: {host}\n\n"])
+async def test_connections_without_a_request_make_room_for_one_at_once(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    monkeypatch.setattr(connections, "MOMENT_S", 60.0)
+    async with AsyncExitStack() as stack:
+        for _ in range(MOST + SPARE // 2):
+            one = await stack.enter_async_context(connected(server))
+            one.send(first.format(host=server.url.removeprefix("http://")))
+            if "{host}" in first:
+                assert (await one.reply())[0] == 200
+        for pieces in ((head(server, "/v1/runs", **ASKER) + "\n",), (head(server, **ASKER), "\n")):
+            async with connected(server) as asker:
+                for piece in pieces:
+                    asker.send(piece)
+                    await asyncio.sleep(0.05)
+                assert (await asker.reply())[0] == 200
 
 
 async def test_when_all_connections_are_busy_health_alone_is_answered_and_no_stream_is_cut(

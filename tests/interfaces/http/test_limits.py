@@ -119,33 +119,47 @@ def test_one_key_has_at_most_half_of_the_connections() -> None:
 
 async def test_what_a_key_may_spend_in_a_day_is_kept_by_the_ledger(lab: ScriptedHost) -> None:
     lab.on("*", text="Final answer: 42")
+    body = {**VOTE, "wait": True}
     async with open_server(keys={"ada": {"day_usd": 0.01}}) as server:
         ada, bob = await server.key("ada"), await server.key("bob")
-        for _ in range(40):
-            answer = await ask(server, ada, body={**VOTE, "wait": True})
-            if answer.status_code == 429 or answer.json()["status"] == "paused":
-                break
+        # They start at once, while nothing of the day is spent.
+        answers = await asyncio.gather(*(ask(server, ada, body=body) for _ in range(40)))
         runs = [one for one in await server.service.list_runs(limit=100) if one.row.owner == "ada"]
         spent = sum(one.result.usage["cost_usd"] for one in runs)
         assert 0.005 < spent <= 0.01
         paused = next(one for one in runs if one.row.status == "paused")
         assert "serve.keys.ada.day_usd" in paused.result.detail["message"]
-        assert (await ask(server, bob, body={**VOTE, "wait": True})).json()["status"] != "paused"
+        assert {answer.status_code for answer in answers} <= {200, 429}
+        assert (await ask(server, bob, body=body)).json()["status"] != "paused"
 
 
-async def test_a_key_without_money_for_today_is_told_when_it_has_some_again(lab: ScriptedHost) -> None:
+async def test_a_key_without_enough_money_for_today_starts_no_run_until_it_has_some(
+    lab: ScriptedHost,
+) -> None:
+    lab.on("*", text="Final answer: 42")
+    body = {**VOTE, "wait": True}
+    async with open_server(keys={"ada": {"day_usd": 0.01}}) as server:
+        ada, bob = await server.key("ada"), await server.key("bob")
+        while (answer := await ask(server, ada, body=body)).status_code == 200:
+            assert answer.json()["status"] not in ("paused", "failed")
+        before = await server.service.list_runs(limit=100)
+        cost = max(one.result.usage["cost_usd"] for one in before)
+        assert 0.01 - 2 * cost < sum(one.result.usage["cost_usd"] for one in before) <= 0.01
+        for _ in range(3):
+            again = await ask(server, ada, body=body)
+            assert 1 <= refused(again, "over_limit", "day_usd", "tomorrow", "expected to cost") <= 86_400
+        assert len(await server.service.list_runs(limit=100)) == len(before)
+        assert (await ask(server, bob, body=body)).status_code == 200
+
+
+async def test_a_run_that_fits_into_no_day_of_its_key_says_what_limit_it_needs(lab: ScriptedHost) -> None:
+    body = {**VOTE, "wait": True}
     async with open_server(keys={"ada": {"day_usd": 0.000_001}}) as server:
-        ada = await server.key("ada")
-        assert (await ask(server, ada, body={**VOTE, "wait": True})).json()["status"] == "paused"
-        with pytest.MonkeyPatch.context() as patch:
-            spent = type("Spent", (), {"within": lambda self, cap: self, "left": 0})()
-
-            async def account(scope: str) -> object:
-                assert scope.startswith("key-day:ada:")
-                return spent
-
-            patch.setattr(server.service, "account", account)
-            assert 1 <= refused(await ask(server, ada), "over_limit", "day_usd", "tomorrow") <= 86_400
+        ada, bob = await server.key("ada"), await server.key("bob")
+        assert (await ask(server, bob, body=body)).status_code == 200  # what such runs cost is known
+        answer = (await ask(server, ada, body=body)).json()
+        assert answer["status"] == "paused"
+        assert "Raise serve.keys.ada.day_usd to at least" in answer["detail"]["message"]
 
 
 async def test_a_key_whose_runs_take_too_much_starts_none_until_some_are_deleted(

@@ -106,6 +106,19 @@ async def test_every_result_satisfies_its_output_schema(connect: Connect, lab: S
         assert [one["name"] for one in listed] == list(protocols.names())
 
 
+async def test_a_list_cuts_texts_as_long_as_books_and_show_has_them_whole(connect: Connect) -> None:
+    question = "Why is the night dark? " * 1000
+    async with connect() as client:
+        asked = await client.call_tool("ask", VOTE | {"question": question})
+        run_id = asked.structured_content["run_id"]
+        for name, arguments in {"runs": {}, "recall": {"text": "night"}}.items():
+            (run,) = (await client.call_tool(name, arguments)).structured_content["runs"]
+            assert run["question"] == question[:2000] + "…", name
+            assert run["answer"] == asked.structured_content["answer"], name
+        shown = await client.call_tool("show", {"run_id": run_id})
+        assert shown.structured_content["question"] == question
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "why"),
     [

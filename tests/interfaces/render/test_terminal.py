@@ -107,6 +107,20 @@ def test_prose_is_wrapped_between_words_and_lists_are_indented() -> None:
     assert lines == ["  - one two", "    three four", "    five six", "  seven"]
 
 
+def test_each_character_of_a_long_word_is_measured_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = 0
+
+    def cells(text: str) -> int:
+        nonlocal measured
+        measured += len(text)
+        return len(text)
+
+    monkeypatch.setattr("pnyx.interfaces.render.terminal._cells", cells)
+    word = "x" * 50_000
+    assert "".join(wrap(f"a {word}", 20_000)) == f"a{word}"
+    assert measured < 10 * len(word)
+
+
 def test_code_keeps_its_lines() -> None:
     code = "```\nlong line of code that would not fit\n```\n    indented code that would not fit either"
     assert list(wrap(code, 20)) == code.split("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,12 @@ from sqlalchemy import Connection, event, update
 from pnyx.core.events import CallFinished, Event, PhaseEntered, RunFinished
 from pnyx.errors import ProviderError
 from pnyx.interfaces.views import records
-from pnyx.interfaces.views.records import read_run, read_runs, read_summary
+from pnyx.interfaces.views.records import read_run, read_runs, read_summary, search_runs
 from pnyx.providers.base import Call
 from pnyx.store import Database
 from pnyx.store.records import runs as store
 from pnyx.store.schema import events
+from tests.interfaces.events import RESULT
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, spec
 
@@ -102,6 +104,58 @@ async def test_runs_that_are_not_over_are_listed_with_few_statements(
     ]
     assert next(one.result for one in listed if one.row.id == "gone").stop_reason == "unreadable"
     await node.runner.close()
+
+
+@pytest.mark.parametrize("status", [None, "paused", "decided", "running"])
+async def test_a_page_of_a_list_ends_where_its_texts_are_long_and_none_is_missing(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, status: str | None
+) -> None:
+    database = await Database.open(database_url)
+
+    def fill(connection: Connection) -> None:
+        for n in range(60):
+            # Pairs are of the same moment. The process of some of the paused ones is gone.
+            time, question = f"2026-01-01T00:00:{n // 2:02}.000Z", f"{n} " + "long " * (500 * (n % 3))
+            row = store.RunRow.new(
+                f"run{n * 37 % 60:02}", "local", time, "single", question, {"question": question}
+            )
+            kind = ("paused", "running", "decided")[n // 3 % 3]
+            result = RESULT | {"run_id": row.id, "status": kind, "question": question}
+            store.create(connection, replace(row, status=kind, result=None if kind == "running" else result))
+
+    await database.write(fill)
+    whole = await database.read(lambda c: read_runs(c, status, 100))
+    assert not whole.has_more
+    monkeypatch.setattr(store, "LIST_CHARS", 6000)
+    pages, place = list[records.RunPage](), None
+    while not pages or pages[-1].has_more:
+        page = await database.read(partial(read_runs, status=status, limit=20, after=place))
+        pages.append(page)
+        if page:
+            place = page[-1].row.created_at, page[-1].row.id
+    assert [one.row.id for page in pages for one in page] == [one.row.id for one in whole]
+    assert all(len(page) == 1 or sum(len(one.row.question) for one in page) <= 12_000 for page in pages)
+    assert len(pages) > 3 or status == "running"
+    assert bool(whole) == (status != "running")
+    await database.close()
+
+
+async def test_a_search_ends_where_its_texts_are_long(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await Database.open(database_url)
+
+    def fill(connection: Connection) -> None:
+        for n in range(30):
+            text = "evidence " * 200
+            row = store.RunRow.new(f"run{n:02}", "local", "2026", "single", text, {"question": text})
+            store.create(connection, row)
+
+    await database.write(fill)
+    assert len((await database.read(lambda c: search_runs(c, "evidence", 30))).hits) == 30
+    monkeypatch.setattr(store, "LIST_CHARS", 5000)
+    assert len((await database.read(lambda c: search_runs(c, "evidence", 30))).hits) == 2
+    await database.close()
 
 
 def _note(statements: list[str], *details: Any) -> None:

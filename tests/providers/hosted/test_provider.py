@@ -127,6 +127,32 @@ async def test_a_tool_is_offered_called_and_answered(host: ScriptedHost, kind: s
 
 @ways
 @pytest.mark.parametrize(
+    ("kind", "model", "choice"),
+    [
+        ("anthropic", "claude-sonnet-4-6", {"type": "none"}),
+        ("anthropic", "alpha", {"type": "none"}),
+        ("openai", "anthropic/claude-sonnet-4.6", "none"),
+        ("openai", "alpha", None),
+        ("mistral", "alpha", None),
+    ],
+)
+async def test_the_last_turn_defines_tools_only_where_calls_of_them_need_it(
+    host: ScriptedHost, kind: str, model: str, choice: object, stream: bool
+) -> None:
+    calls = tuple(ToolCall(str(n), "web_search", {"query": "Pnyx"}) for n in range(2))
+    results = (Message("tool", "A hill.", tool_call_id=one.id, tool_name=one.name) for one in calls)
+    turns = (Message("user", "What is the Pnyx?"), Message("assistant", "", tool_calls=calls), *results)
+    async with open_provider(kind, host) as provider:
+        assert (await ask(provider, model, stream=stream, messages=turns)).completion.text
+        assert (await ask(provider, model, stream=stream)).completion.text
+    last, plain = (request.body for request in host.log)
+    assert last.get("tool_choice") == choice
+    assert repr(last.get("tools", ())).count("'name': 'web_search'") == (1 if choice else 0)
+    assert "tools" not in plain
+
+
+@ways
+@pytest.mark.parametrize(
     "written", ['["x"', '{"url": NaN}', '{"n": [1e999]}', '{"n": -Infinity}', '{"n": 1' + "0" * 5000 + "}"]
 )
 async def test_arguments_that_are_not_an_object_are_returned_as_text(

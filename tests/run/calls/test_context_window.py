@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
 from pnyx.core.models import Price, Usage
-from pnyx.errors import ProviderError
+from pnyx.errors import ProviderError, UsageError
 from pnyx.providers.base import Call, Completion, ToolCall, ToolSpec
 from pnyx.tools import Toolbox
 from tests.support.panels import Host, seats
@@ -86,6 +88,21 @@ async def test_a_question_longer_than_the_window_is_not_sent_blind(make: Callabl
     assert {e.model for e in log if isinstance(e, CallFinished)} == {"h:a", "h:b"}
     assert "exceeds the model's window of 1,024 tokens" in result.dropped[0]["reason"]
     assert not any("tiny" in e.model for e in log if isinstance(e, CallStarted))
+
+
+@pytest.mark.parametrize(("fitting", "is_refused"), [(0, True), (1, True), (2, False)])
+async def test_a_question_that_too_few_windows_hold_starts_no_run(
+    make: Callable[[Host], Node], fitting: int, is_refused: bool
+) -> None:
+    node = make(Host(long_said))
+    panel = (*seats("h:a", "h:b")[:fitting], *seats("h:c", "h:d", "h:e", context=1024)[: 3 - fitting])
+    request = {"seats": panel, "question": "Why? " * 2000, "protocol": "voting"}
+    if not is_refused:
+        await (await node.start(**request)).result()
+        return
+    with pytest.raises(UsageError, match=r"takes about 3,334 tokens, and the window of h:c has 1,024, with"):
+        await node.start(**request)
+    assert not node.host.sent
 
 
 class Interpreter:

@@ -25,7 +25,9 @@ __all__ = ["SPARE", "Connection", "Connections"]
 SPARE = 16
 """Connections above the limit that are accepted, on which `/health` alone is answered."""
 MOMENT_S = 0.5
-"""Seconds for which a new connection is not closed to make room: its request may be on its way."""
+"""Seconds for which a connection is not closed to make room for one without a request: its own may be on its
+way."""
+END_OF_HEAD = b"\r\n\r\n"
 STALL_S = 60.0
 """Seconds without reading any of a response after which a client counts as disconnected."""
 STALL_AT_END_S = 1.0
@@ -65,6 +67,11 @@ class Connections:
             connection.spare = True
             if excess > SPARE:
                 self._close(connection)
+
+    def admit(self, connection: Connection) -> bool:
+        """Whether a spare connection has room for its request; another one without a request may close."""
+        self.busy(connection)
+        return not self.full or self._make_room(0.0)
 
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
@@ -122,7 +129,8 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self.spare = self.spare and self._pool.full
+        if self.spare and END_OF_HEAD in self.conn.trailing_data[0][-len(END_OF_HEAD) :] + data:
+            self.spare = not self._pool.admit(self)
         if self.spare:
             # `Access` reads it in the scope of the request.
             self.app_state = {**self.app_state, "spare": True}

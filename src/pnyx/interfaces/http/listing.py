@@ -38,7 +38,8 @@ async def recall(
 ) -> Response:
     """Find runs by words of their question, answer or dissent, best first.
 
-    If no run has all the words, it returns those with some of them.
+    If no run has all the words, it returns those with some of them. limit: at most so many, and about 16 MB
+    of text.
     """
     found = await service_of(request).recall(text, limit, owner=owner_of(request))
     return Exact(found.to_json())

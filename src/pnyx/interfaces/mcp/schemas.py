@@ -131,14 +131,20 @@ class Deleted(BaseModel):
 
 
 class Runs(BaseModel):
-    """Runs, newest first. notice: how to take the texts in them."""
+    """Runs, newest first. notice: how to take the texts in them.
+
+    Texts longer than 2,000 characters are cut, and end with "…" then; `show` has the whole run.
+    """
 
     notice: str
     runs: list[StoredRun]
 
 
 class RecalledRuns(BaseModel):
-    """Matching runs, best first. notice: how to take the texts in them."""
+    """Matching runs, best first. notice: how to take the texts in them.
+
+    Texts longer than 2,000 characters are cut, and end with "…" then; `show` has the whole run.
+    """
 
     notice: str
     runs: list[RecalledRun]

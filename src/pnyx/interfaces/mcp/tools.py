@@ -49,6 +49,8 @@ __all__ = [
 
 PART_CHARS = 100_000
 """Most characters of a part of a transcript with more than one entry: as much as assistants read at once."""
+LISTED_CHARS = 2_000
+"""Most characters of a text in a list of runs; `show` has the whole run."""
 QUICK = "quick"
 """The preset of a call that sets none: assistants wait for their answers."""
 NOTICE = (
@@ -240,17 +242,22 @@ async def delete(caller: Caller, request: RunReference) -> ToolResult:
 
 async def runs(caller: Caller, request: RunQuery) -> ToolResult:
     """List runs. Raises `StoreError`."""
-    found = await caller.service.list_runs(
-        request.status, request.limit, owner=caller.owner, tag=request.tag, pinned=request.pinned
-    )
-    return _run_list(caller, [record.printed for record in found])
+    find = partial(caller.service.list_runs, owner=caller.owner, tag=request.tag, pinned=request.pinned)
+    found, after = list[dict[str, Any]](), None
+    while len(found) < request.limit:
+        page = await find(request.status, request.limit - len(found), after=after)
+        found += [_cut(record.printed) for record in page]
+        if not page.has_more:
+            break
+        after = page[-1].row.created_at, page[-1].row.id
+    return _run_list(caller, found)
 
 
 async def recall(caller: Caller, request: RecallQuery) -> ToolResult:
     """Find runs by words. Raises `UsageError` if the text has no word, `StoreError`."""
     found = await caller.service.recall(request.text, request.limit, owner=caller.owner)
     note = "" if found.every else "No run has all of these words; these have some of them."
-    return _run_list(caller, found.to_json(), note)
+    return _run_list(caller, _cut(found.to_json()), note)
 
 
 def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> ToolResult:
@@ -264,6 +271,15 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
         )
         lines += [f"  > {markdown.plain(run['snippet'])}"] if run.get("snippet") else []
     return ToolResult(_text(lines or ["No runs."]), _data({"notice": NOTICE, "runs": found}))
+
+
+def _cut(value: Any) -> Any:
+    """A JSON value with long texts cut: 100 questions as long as books are 435 MB."""
+    if isinstance(value, str):
+        return value if len(value) <= LISTED_CHARS else value[:LISTED_CHARS] + "…"
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    return list(map(_cut, value)) if isinstance(value, list | tuple) else value
 
 
 async def protocols(caller: Caller, request: NoArguments) -> ToolResult:

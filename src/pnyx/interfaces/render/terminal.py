@@ -110,12 +110,13 @@ def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
         if line:
             yield line
         line = hang if line else first
-        for char in word:
-            if _cells(line + char) > width and line.strip():
-                yield line
-                line = hang
-            line += char
         used = _cells(line)
+        for char in word:
+            used += (cells := _cells(char))
+            if used > width and line.strip():
+                yield line
+                line, used = hang, _cells(hang) + cells
+            line += char
     yield line or first
 
 

@@ -23,6 +23,7 @@ from ...store.records.search import search
 
 __all__ = [
     "Record",
+    "RunPage",
     "SearchResults",
     "read_run",
     "read_runs",
@@ -80,6 +81,12 @@ class Record:
     def listed(self) -> dict[str, Any]:
         """The same with `created_at`, as lists have it."""
         return self.printed | {"created_at": self.row.created_at}
+
+
+class RunPage(list[Record]):
+    """Runs of a list, in order. has_more: whether others follow."""
+
+    has_more = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,33 +183,38 @@ def read_runs(
     limit: int = 20,
     after: tuple[str, str] | None = None,
     **filters: Any,
-) -> list[Record]:
-    """Runs, newest first, without their events.
+) -> RunPage:
+    """Runs, newest first, without their events: at most `limit`, and about `store.LIST_CHARS` of text.
 
     status: as it is shown. after: only those listed after the run of this `created_at` and id. filters:
     others of `store.run_filters.Filters`.
     """
     rows: list[store.RunRow] = []
+    ends: list[str] = []
     for stored, has_worker in STORED.get(status or "", ((status, None),)):
-        most = limit
+        most, place, found = limit + 1, after, list[store.RunRow]()
         while True:
             listed = store.listing(
-                connection,
-                status=stored,
-                limit=most,
-                after=after,
-                has_worker=has_worker,
-                **filters,
+                connection, status=stored, limit=most, after=place, has_worker=has_worker, **filters
             )
-            found = [row for row in listed if status in (None, _status(row))]
-            if len(found) >= limit or len(listed) < most:
+            found += [row for row in listed if status in (None, _status(row))]
+            if len(found) > limit or (len(listed) < most and not listed.has_more):
                 break
+            if listed.has_more and found:
+                ends.append(found[-1].id)
+                break
+            place = listed[-1].created_at, listed[-1].id
             most *= 2  # some of the listed rows are shown with another status
         rows += found
     # Newest first; those of the same moment by their ids, as the pages of a list are.
     rows.sort(key=lambda row: row.id)
     rows.sort(key=lambda row: row.created_at, reverse=True)
-    return _records(connection, rows[:limit])
+    ids = [row.id for row in rows]
+    # What follows the end of one list may come before rows of another.
+    end = min((ids.index(id) + 1 for id in ends), default=len(rows))
+    page = RunPage(_records(connection, rows[: min(end, limit)]))
+    page.has_more = bool(ends) or len(rows) > limit
+    return page
 
 
 def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:

@@ -82,7 +82,7 @@ class Connection:
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
         self._https = base_url.startswith("https:")
-        self._proxy = _proxy(base_url)
+        self._proxy, self._proxy_variable = _proxy(base_url)
         self._session: aiohttp.ClientSession | None = None
         self._silent = False
 
@@ -137,7 +137,7 @@ class Connection:
         try:
             return await self._begin(method, url, headers, limits, body)
         except (*_NOT_SENT,) as exc:
-            raise trouble(exc, urlsplit(url).hostname) from exc
+            raise trouble(exc, urlsplit(url).hostname, self._proxy_variable) from exc
         except TimeoutError as exc:
             raise ProviderError("timeout", f"no answer within {limits.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
@@ -308,15 +308,16 @@ def _trust() -> ssl.SSLContext:
         raise ProviderError("refused", f"cannot connect: {unreadable_certificates(exc)}") from exc
 
 
-def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for this host; the loopback never has one."""
+def _proxy(base_url: str) -> tuple[str | None, str]:
+    """The proxy that the environment names for this host, and in which variable; the loopback has none."""
     url = urlsplit(base_url)
-    host = url.hostname or ""
+    host, proxies = url.hostname or "", getproxies()
+    name = url.scheme if proxies.get(url.scheme) or not proxies.get("all") else "all"
+    variable = f"{name.upper()}_PROXY"
     if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(url.scheme) or proxies.get("all")
-    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+        return None, variable
+    proxy = proxies.get(name)
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}", variable
 
 
 def _is_loopback(host: str) -> bool:

@@ -108,6 +108,7 @@ SPENT = regex(
     r"|balance is insufficient|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits"
     r"|(?:out of|no|any) credits|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
     r"|purchase (?:more )?credits|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
+    r"|exceeded\w*budget|not have enough quota|reached your usage limit"
     r"|regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due|PerDay"
@@ -116,11 +117,13 @@ SPENT = regex(
     r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|restricted|banned"
     r"|frozen)|need quota|good standing|api total request limit|today's quota"
     r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|使用上限"
-    r"|not (?:available|included) (?:on|in) your (?:\w+ )?plan|out of (?:\w+ ){0,3}quota|quota will be"
+    r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan"
+    r"|out of (?:\w+ ){0,3}quota|quota will be"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
-    r"|balance is not enough|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控|已到期|续[订费]",
+    r"|balance is not enough|套餐[^。]{0,12}[未不](?:开放|包含|支持)"
+    r"|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控|已到期|续[订费]",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
@@ -133,7 +136,7 @@ LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billi
 
 TOO_LONG = regex(
     # What there is too much of
-    r"context.?(?:length|window|size|limit)|context overflow"
+    r"context.?(?:length|window|size|limit)|context overflow|max context reached"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
     r"|max(?:imum)? input char"
     r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\)| tokens?| length"
@@ -216,11 +219,12 @@ BAD_KEY = regex(
     r"(?:api|auth|access|subscription|security)[ -]?"
     r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
     r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|get service token failed"
-    r"|invalid_api_key"
+    r"|invalid_api_key|pass a valid api key"
     r"|\bauth(?:entication)? error"
     r"|token (?:seems|is) invalid"
     r"|authentication (?:failed|parameter)"
-    r"|^\W*invalid token\W*$|authfailure|not authorized to|signature does not match|无效的令牌"
+    r"|^\W*invalid token\W*$|authfailure|not authorized to"
+    r"|signature (?:does not match|check failed)|无效的令牌"
     r"|(?:密钥|令牌|\btoken(?!s)|api[ -]?key)[^。]{0,8}(?:无效|非法|错误|过期|失效|不正确)"
     r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)|授权错误",
@@ -230,7 +234,8 @@ BAD_KEY = regex(
 
 PASSING = regex(
     r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
-    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|DEGRADED function|繁忙",
+    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|network error"
+    r"|DEGRADED function|繁忙",
     re.IGNORECASE,
 )
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -239,7 +244,7 @@ model stopped, which loads it again, and hosts without room."""
 NO_MODEL = regex(
     r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|decommissioned|is not available"
     r"|reached the end of its life|is blocked|disabled|not (?:servable|deployed)|does not support this api)"
-    r"|(?:has been|is|was) (?:retired|discontinued)|could not route to"
+    r"|model has been deprecated|(?:has been|is|was) (?:retired|discontinued)|could not route to"
     r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
     r"|unsupported|invalid|no such|unexpected)"
     r" model\b"

@@ -80,9 +80,11 @@ class HostError(ProviderError):
 
 
 def failure(found: Report, headers: Mapping[str, str] | None = None, body: str = "") -> HostError:
-    """The error for what a host reports. headers: looked up in lower case. body: of an error status.
+    """The error for what a host reports. headers, body: of an error status, the former looked up in lower
+    case; a report inside a reply of status 200 has none.
 
-    Nothing is billed, except perhaps behind a gateway that timed out, or if the model wrote something.
+    Nothing is billed, except perhaps if a gateway answered in place of its host, because that took too long,
+    or if the model wrote something.
     """
     if 300 <= found.status < 400 and (target := (headers or {}).get("location")):
         # A request with a key goes nowhere else than to the configured host.
@@ -98,7 +100,8 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
         wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
     wrote = kind == "malformed" and found.status == 400
     about_request = (final == "" and not wrote) or affordable(found.message) is not None
-    return HostError(kind, found, wait, found.status in MAY_HAVE_COST or wrote, about_request)
+    timed_out = headers is not None and found.status in MAY_HAVE_COST
+    return HostError(kind, found, wait, timed_out or wrote, about_request)
 
 
 def _phrase(status: int) -> str:
@@ -143,6 +146,7 @@ def _kind(found: Report) -> str:
         return "malformed"
     if (
         status in (404, 405, 410)
+        or (status == 503 and named == 404)
         or (status in (0, 503) and NO_CHANNEL.search(words))
         or (
             status in (0, 400, 401, 403, 422)

@@ -13,6 +13,7 @@ __all__ = [
     "USEFUL_TOKENS",
     "Room",
     "affordable",
+    "fitting_share",
     "is_about_limit",
     "is_above",
     "lower_limit",
@@ -157,6 +158,24 @@ def affordable(message: str) -> int | None:
     """The output tokens that an account has credit for, if the host says so: OpenRouter."""
     match = _CREDIT.search(message)
     return _number(match[1]) if match else None
+
+
+def fitting_share(message: str, prompt: int) -> float | None:
+    """The share of a prompt that fits; None if the host names no limit. prompt: its tokens, as estimated."""
+    limits = [_number(match[1] or match[2]) for match in _MOST.finditer(message)]
+    limit = min((number for number in limits if number >= USEFUL_TOKENS), default=0)
+    length = max((_number(match[0]) for match in _NUMBER.finditer(message)), default=0)
+    longest = length if length > limit else prompt
+    return limit / longest if 0 < limit < longest else None
+
+
+_MOST = regex(
+    r"(?:max(?!.{0,3}sampled)|limit|most|less than|no more than|up to|(?<= )[<>]=?|only|length (?:is|of)"
+    rf"|context|allowed|\[1,)(?:(?! by |requested)[^\d]){{0,40}}?(?<!-)({_N})"
+    rf"|({_N}) (?:tokens? )?(?:max|limit|allowed)",
+    re.IGNORECASE,
+)
+"""The most tokens of a prompt."""
 
 
 def is_above(message: str, now: int) -> bool:

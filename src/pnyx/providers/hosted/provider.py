@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ...core.context.compaction import tokens
 from ...errors import MissingExtra, ProviderError
 from ...extras import need
 from ...gc_pause import paused_collection
@@ -27,6 +28,7 @@ from .adjustments import Adjustments, Learned
 from .connection import Connection, HostRequest, Limits
 from .dialects import DIALECTS, Dialect
 from .failures import HostError, one_line, unreadable
+from .output_limits import fitting_share, plain_numbers
 from .plain import PlainWriter
 from .replies.forms import Reply
 from .replies.held_text import HeldText
@@ -80,9 +82,17 @@ class HostedProvider:
             if exc.kind == "not_found" and self._has_no_path:
                 words = words.replace("check base_url", "check base_url, which mostly ends with /v1")
             message = one_line(f"{self._host}: {words}", self._secrets)
+            fits = None
+            if isinstance(exc, HostError) and exc.kind == "too_long":
+                fits = fitting_share(plain_numbers(exc.report.english), tokens(call.prompt))
             # The original may quote the request with its key, so it is not chained.
             raise ProviderError(
-                exc.kind, message, retry_after=exc.retry_after, billed=exc.billed, retries=exc.retries
+                exc.kind,
+                message,
+                retry_after=exc.retry_after,
+                billed=exc.billed,
+                retries=exc.retries,
+                fits=fits,
             ) from None
 
     async def searches(self, model: str) -> bool:
@@ -147,7 +157,7 @@ class HostedProvider:
         if self._dialect.thinking == "effort":
             set_thinking(request.body, self._hostname, call, learned.reasons)
         elif self._dialect.thinking == "openrouter":
-            set_router_thinking(request.body, call)
+            set_router_thinking(request.body, call, learned.reasons)
         if any(message.tool_calls for message in call.messages):
             field = ("reasoning",) if self._dialect.thinking == "openrouter" else ()
             return_thoughts(request.body, call, learned.thoughts, *field)

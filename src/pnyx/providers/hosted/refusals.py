@@ -67,7 +67,7 @@ _SCHEMA_REFUSED = regex(
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
 _IN_PASSING = regex(
     r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b"
-    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))|must be passed back",
+    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))",
     re.IGNORECASE,
 )
 _OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
@@ -150,7 +150,9 @@ def _named(found: Report, names: list[str], body: dict[str, Any], model: str) ->
     if path and path != "output_config":
         by_path = _by_path(path, names)
         if by_path:
-            return by_path if _is_refusal(by_path[0], found, text) else []
+            # The host's own field for what it refuses needs no words that say so.
+            refused_by_field = bool(found.param) and by_path[0] not in RENAMED
+            return by_path if refused_by_field or _is_refusal(by_path[0], found, text) else []
         if _is_elsewhere(path, text):
             return []
     refused = [name for clause in _CLAUSES.split(text) for name in _in_clause(clause, names)]
@@ -211,6 +213,8 @@ def _is_unknown(text: str) -> bool:
 
 def _in_clause(clause: str, names: list[str]) -> list[str]:
     """The parameters that one sentence refuses: mostly the first that it names, or a list of them."""
+    if place := _place(clause, names):
+        return [place]
     if not (_REFUSED.search(clause) or _SCHEMA_REFUSED.search(clause)) or _IN_PASSING.search(clause):
         return []
     places = sorted(place for name in names for place in _places(name, clause))
@@ -232,6 +236,12 @@ def _in_clause(clause: str, names: list[str]) -> list[str]:
             chosen.append(name)
             end = until
     return chosen
+
+
+def _place(clause: str, names: list[str]) -> str:
+    """The parameter at the start of a clause as validators write it, "temperature: …", whatever follows."""
+    start, colon, _ = clause.partition(": ")
+    return next((name for name in names if colon and start == name and name not in RENAMED), "")
 
 
 def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:

@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, TypedDict, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -37,11 +38,13 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from ...core.caching.lru import LRU
+from ...core.tool_calls import ToolSpec
 from ...errors import ProviderError
 from ..base import Call, Message
 from .connection import HostRequest
 from .dialects import Dialect
 from .plain_forms import SEEDS
+from .replies.anthropic import AnthropicReader
 from .texts import marked_parts, sendable, with_schema
 from .thinking import thinking_settings
 
@@ -145,12 +148,19 @@ class RequestBuilder:
     async def close(self) -> None:
         await self._client.aclose()
 
+    def _needs_tools(self, model: str) -> bool:
+        """Whether a request with calls of tools must define them, as Anthropic and gateways to it demand."""
+        return self._dialect.reader is AnthropicReader or "claude" in model
+
     def _direct(self, call: Call, plain_schema: bool, reasons: bool) -> _Direct:
         model = self._models[call.model]
-        parameters = _parameters(call, model, plain_schema)
+        closed = () if call.tools or not self._needs_tools(call.model) else _called_tools(call)
+        parameters = _parameters(replace(call, tools=call.tools or closed), model, plain_schema)
         if call.schema is not None and parameters.output_mode == "prompted":
             call = with_schema(call, call.schema)
         settings = ModelSettings(max_tokens=call.max_tokens)
+        if closed:
+            settings["tool_choice"] = "none"
         if call.temperature is not None:
             settings["temperature"] = call.temperature
         if call.seed is not None:
@@ -167,6 +177,12 @@ class RequestBuilder:
             ),
             model_request_parameters=parameters,
         )
+
+
+def _called_tools(call: Call) -> tuple[ToolSpec, ...]:
+    """The tools that the turns of `call` have called, for a request in which no more calls are allowed."""
+    names = dict.fromkeys(one.name for message in call.messages for one in message.tool_calls)
+    return tuple(ToolSpec(name, "Was called above.", {"type": "object"}) for name in names)
 
 
 def _messages(call: Call, marked: bool) -> list[ModelMessage]:

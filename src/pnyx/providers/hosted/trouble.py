@@ -48,50 +48,50 @@ def another_language(words: str) -> str:
     return ""
 
 
-def trouble(exc: Exception, host: str | None = None) -> ProviderError:
-    """The error for a request to `host` that was not sent.
+def trouble(exc: Exception, host: str | None = None, variable: str = "HTTPS_PROXY") -> ProviderError:
+    """The error for a request to `host` that was not sent. variable: the one that sets its proxy.
 
     It is "unreachable", and tried again, if it may pass; "refused" if it lasts until a setting changes.
     """
     if isinstance(exc, aiohttp.ClientConnectorDNSError) and host is not None and exc.host != host:
         return ProviderError(
-            "unreachable", "cannot connect: the name of the proxy is not known: check HTTPS_PROXY"
+            "unreachable", f"cannot connect: the name of the proxy is not known: check {variable}"
         )
-    kind, message = _explain(exc)
+    kind, message = _explain(exc, variable)
     # Each attempt lasts as long as a connection may take, and includes several packets.
     retries = 1 if isinstance(exc, aiohttp.ConnectionTimeoutError) else None
     return ProviderError(kind, f"cannot connect: {message}", retries=retries)
 
 
-def _explain(exc: Exception) -> tuple[str, str]:
+def _explain(exc: Exception, variable: str) -> tuple[str, str]:
     match exc:
         case aiohttp.ClientHttpProxyError():
             if exc.status == 407:
-                hint = "check the user and the password in HTTPS_PROXY"
+                hint = f"check the user and the password in {variable}"
             else:
-                hint = "check HTTPS_PROXY, or name the host in NO_PROXY if it needs no proxy"
+                hint = f"check {variable}, or name the host in NO_PROXY if it needs no proxy"
             return "unreachable" if exc.status >= 500 else "refused", (
                 f"the proxy answers HTTP {exc.status}: {exc.message}: {hint}"
             )
         case NoTunnel():
             if isinstance(exc.args[0], aiohttp.ClientResponseError):
-                return "refused", "the proxy speaks another protocol than HTTP: check HTTPS_PROXY"
-            return "unreachable", "the proxy closes the connection without an answer: check HTTPS_PROXY"
+                return "refused", f"the proxy speaks another protocol than HTTP: check {variable}"
+            return "unreachable", f"the proxy closes the connection without an answer: check {variable}"
         case aiohttp.NonHttpUrlClientError():
             return "refused", "base_url does not start with http:// or https://"
         case aiohttp.InvalidURL():
             return "refused", (
                 "the address of the host, or of its proxy, is not a URL: "
-                "check base_url, and that HTTPS_PROXY starts with http://"
+                f"check base_url, and that {variable} starts with http://"
             )
         case aiohttp.ClientProxyConnectionError():
-            return "unreachable", f"the proxy cannot be reached ({_reason(exc)}): check HTTPS_PROXY"
+            return "unreachable", f"the proxy cannot be reached ({_reason(exc)}): check {variable}"
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
             return _explain_tls(exc.args[-1] if exc.args else exc, exc)
         case aiohttp.ClientConnectorDNSError():
             return "unreachable", "the name of the host is not known: check base_url and the network"
         case aiohttp.ConnectionTimeoutError():
-            return "unreachable", "nothing answers: check base_url, the network and HTTPS_PROXY"
+            return "unreachable", f"nothing answers: check base_url, the network and {variable}"
         case aiohttp.ClientConnectorError():
             return "unreachable", _explain_socket(exc)
     return "unreachable", str(exc)

@@ -28,7 +28,7 @@ from ..drive import Where
 from ..journal import Outcome
 from ..spending.budget import Bill, OutputLimits, usd
 from .admission import Refusal
-from .context_window import image_tokens, request_limit, thinking_limit
+from .context_window import image_tokens, request_limit, shorter, thinking_limit
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
@@ -40,8 +40,6 @@ from .reply_limits import ReplyLimits
 
 __all__ = ["ModelCall"]
 
-SQUEEZE = (0.6, 0.8)
-"""Shares to which a too long request is shortened; the second if the question is too long for the first."""
 SOURCES, ADDRESS = 20, 500
 """The most cited sources that are recorded, and the longest address. A shortened address would not work."""
 
@@ -124,7 +122,7 @@ class ModelCall:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
                 squeezed = True
                 size = tokens(self._text())
-                wait = 0.0 if any(self._fit(size * share) for share in SQUEEZE) else None
+                wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
             if wait is not None and wait >= self.deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:

@@ -10,20 +10,42 @@ from ...core.context.compaction import tokens
 from ...core.context.files import File
 from ...core.models import Seat
 from ...core.thinking import Thinking
-from ...errors import FileProblem
+from ...errors import FileProblem, UsageError
 from ...providers.images import image_factor
 
-__all__ = ["check_files_fit", "image_tokens", "output_limit", "request_limit", "room_left", "thinking_limit"]
+__all__ = [
+    "check_files_fit",
+    "check_question_fits",
+    "image_tokens",
+    "output_limit",
+    "request_limit",
+    "room_left",
+    "shorter",
+    "thinking_limit",
+]
 
 REPLY_TOKENS = 1024
 """The most tokens that are reserved for the reply."""
 PROMPT_TOKENS = 800
 """About as many as our longest prompts have beside the question and its material."""
+SHORTER = (0.6, 0.8)
+"""Shares to which a too long request is shortened; the second if the question is too long for the first."""
+MARGINS = (0.8, 0.95)
+"""Of what fits by a host's numbers: its window is for the reply too, and its tokens are not our estimate."""
 
 
 def request_limit(seat: Seat) -> float:
     """Return the most tokens of a request to the seat, which leaves some of its window for the reply."""
     return math.inf if seat.context is None else seat.context - min(seat.context // 4, REPLY_TOKENS)
+
+
+def shorter(fits: float | None) -> tuple[float, ...]:
+    """Return the shares to which a request that its host finds too long is shortened, the best one first.
+
+    fits: the share that fits by the numbers of the host, or None.
+    """
+    known = (fits * margin for margin in MARGINS if fits is not None)
+    return (*(share for share in known if share < SHORTER[0]), *SHORTER)
 
 
 def room_left(seat: Seat, question: str, files: Sequence[File]) -> float:
@@ -40,6 +62,19 @@ def image_tokens(seat: Seat, files: Iterable[File]) -> int:
     if not seat.images:
         return 0
     return ceil(sum(one.tokens for one in files if one.is_image) * image_factor(seat.name))
+
+
+def check_question_fits(seats: Sequence[Seat], question: str, quorum: int) -> None:
+    """Raise `UsageError` if the windows of fewer than `quorum` seats hold the question, which is not cut."""
+    size = tokens(question)
+    if sum(size <= request_limit(seat) for seat in seats) >= min(quorum, len(seats)):
+        return
+    smallest = min(seats, key=request_limit)
+    raise UsageError(
+        f"the question is too long: it takes about {size:,} tokens, and the window of {smallest.model} has "
+        f"{smallest.context or 0:,}, with the reply in it. Shorten it, or name a panel of models with larger "
+        "windows: `pnyx models` lists them"
+    )
 
 
 def check_files_fit(seats: Sequence[Seat], question: str, files: Sequence[File]) -> None:

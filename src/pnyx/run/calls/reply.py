@@ -54,8 +54,10 @@ def no_answer(done: Completion, usage: Usage, setting: str) -> str:
     """Return why a reply has no answer. usage: as billed. setting: what limits replies, with its value."""
     if done.finish_reason == "length":
         thought = usage.reasoning_tokens
-        if done.reasoning and not thought:
-            thought = usage.output_tokens or estimate_tokens(done.reasoning)
+        if not thought and done.usage is not None:
+            thought = usage.output_tokens  # nothing else came out of them
+        if not thought and done.reasoning:
+            thought = estimate_tokens(done.reasoning)
         if thought:
             return (
                 f"no answer: {thought:,} tokens went to reasoning; raise {setting} or lower reasoning_effort"

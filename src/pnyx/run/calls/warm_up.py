@@ -42,7 +42,8 @@ FORMATTED = """**Proposal:** As GPT-5, I think that the claim holds for 3/4 of t
 PROSE = """The claim holds for most of the cases, and the evidence of the last one decides the matter here.
 I would keep it, since 9 of the 12 cases are counted and the other proposal leaves 3 of them out.
 """
-ANSWERS = ("Nine cases", "9", "b", "the first way")
+NAMED = "The claim holds for most of the cases.\nFinal answer: Caching\n"
+ANSWERS = ("Nine cases", "9", "b", "the first way", "Batching (all at once)")
 LABELS = ("Participant A", "Participant B")
 BALLOT = "The claim of Participant A does not hold, since 3 cases are left out.\n\nFINALIZE: Participant B"
 
@@ -66,7 +67,7 @@ class WarmUp:
 def read_samples(names: tuple[str, ...]) -> None:
     """Use all that reads most replies, what takes longest first. names: see `Panel.names`."""
     mask(FORMATTED, names)
-    for text in (PROSE, FORMATTED):
+    for text in (PROSE, FORMATTED, NAMED):
         is_blank(text)
         is_refusal(text)
         find_praise(text)

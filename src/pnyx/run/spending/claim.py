@@ -17,7 +17,7 @@ from ..leases.lease import is_alive, this_worker
 from ..spec import Spec
 from .expectation import Expectation, expect, kind_of
 
-__all__ = ["Claim", "is_alive_now", "learn_cost"]
+__all__ = ["SURE", "Claim", "is_alive_now", "learn_cost"]
 
 SURE = 0.95
 """The share of its expected cost that must have room before a run is begun: an expectation is not exact."""

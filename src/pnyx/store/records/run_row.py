@@ -54,6 +54,11 @@ class RunRow:
     read_at: float = field(default=0.0, compare=False)
     problem: str | None = None
 
+    @property
+    def chars(self) -> int:
+        """The characters of the texts that a list shows of it."""
+        return _chars(self.result) if self.result else len(self.question)
+
     def check(self) -> RunRow:
         """The row. Raises `Unreadable` if its spec or result cannot be read."""
         if self.problem is not None:
@@ -144,6 +149,13 @@ def _readable_row(row: Any, question: str, spec: Any, result: Any) -> RunRow:
     # It is the object of the contract, which has no stamp.
     plain = None if found is None else {name: value for name, value in found.items() if name not in STAMP}
     return _row(row, question, spec, plain)
+
+
+def _chars(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return sum(map(_chars, inner))
 
 
 def _document(value: Any, what: str) -> dict[str, Any]:

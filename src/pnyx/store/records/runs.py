@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, or_, select, update
@@ -26,7 +27,9 @@ from .run_row import RunRow, pack_columns, read_rows
 
 __all__ = [
     "COLUMNS",
+    "LIST_CHARS",
     "WORKER",
+    "Rows",
     "RunRow",
     "append",
     "begin_conversation",
@@ -44,11 +47,22 @@ __all__ = [
 WORKER = "worker@"
 """Prefix of `RunRow.worker` if the process that writes the run is a `pnyx worker`."""
 
+LIST_CHARS = 16_000_000
+"""Characters of the texts of a list: the question of each of 1,000 runs may have 4 MB."""
+TOGETHER = 20
+"""Runs that are read together until a list is full."""
+
 _ID = regex("[a-z0-9]+")
 """The characters of ids; every index sorts these alike."""
 _NAMES = tuple(column.name for column in runs.columns)
 _OWNER = runs.c.owner.concat("")
 """The owner without its index, which SQLite prefers although most runs have the same owner."""
+
+
+class Rows(list[RunRow]):
+    """The rows of a list, in order. has_more: whether others were left out, for the length of its texts."""
+
+    has_more = False
 
 
 def create(connection: Connection, row: RunRow) -> None:
@@ -88,13 +102,27 @@ def _first_ids(ids: Sequence[str]) -> str:
 
 def listing(
     connection: Connection, *, limit: int = 20, after: tuple[str, str] | None = None, **filters: Any
-) -> list[RunRow]:
+) -> Rows:
     """Return runs, newest first, those that are over without their spec. filters: as in `Filters`.
 
-    after: only those listed after the run of this `created_at` and id.
+    limit: at most so many, and at most about `LIST_CHARS` of text. after: only those listed after the run of
+    this `created_at` and id.
     """
     query = page_query(connection, Filters(**filters), limit, after)
-    return read_rows(connection, connection.execute(query))
+    return _within(connection, connection.execute(query).all(), LIST_CHARS)
+
+
+def _within(connection: Connection, found: Sequence[Any], most_chars: float) -> Rows:
+    """The first of the rows that have about `most_chars` of text together, and one at least."""
+    read, chars = Rows(), 0
+    for start in range(0, len(found), TOGETHER):
+        for row in read_rows(connection, found[start : start + TOGETHER]):
+            chars += row.chars
+            if read and chars > most_chars:
+                read.has_more = True
+                return read
+            read.append(row)
+    return read
 
 
 def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, Any]]:
@@ -104,11 +132,14 @@ def specs(connection: Connection, owner: str, protocol: str) -> list[dict[str, A
     return [dict(row.spec) for row in found if row.problem is None]
 
 
-def rows(connection: Connection, ids: Sequence[str]) -> list[RunRow]:
-    """Return the runs with these ids, in the order of the ids; those that are over without their spec."""
+def rows(connection: Connection, ids: Sequence[str], most_chars: float = inf) -> Rows:
+    """Return the runs with these ids, in the order of the ids; those that are over without their spec.
+
+    most_chars: only the first that have about so many characters of text together.
+    """
     query = select(*LISTED).where(runs.c.id.in_(ids))
-    found = {row.id: row for row in read_rows(connection, connection.execute(query))}
-    return [found[id] for id in ids]
+    found = {row.id: row for row in connection.execute(query)}
+    return _within(connection, [found[id] for id in ids], most_chars)
 
 
 def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:

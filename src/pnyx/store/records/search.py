@@ -43,7 +43,8 @@ def search(
 ) -> tuple[list[Hit], bool]:
     """Return the runs with all words of `query`, or else with any of them, best first; and whether with all.
 
-    owner: only this owner's runs. except_owner: not this owner's runs. Raises `UsageError` if `query` has no
+    limit: at most so many, and at most about `LIST_CHARS` of text. owner: only this owner's runs.
+    except_owner: not this owner's runs. Raises `UsageError` if `query` has no
     words.
     """
     words, values = query_terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
@@ -65,7 +66,7 @@ def _in_sqlite(
     ids = connection.execute(text(_AMONG_BEST), filled).scalars().all()
     if len(ids) < values["limit"] and len(connection.execute(text(_ANY), filled).all()) > most:
         ids = connection.execute(text(_AMONG_ALL), filled).scalars().all()
-    found = store.rows(connection, ids)
+    found = store.rows(connection, ids, store.LIST_CHARS)
     marked = _marked(query, [Words.of(row.question, row.result) for row in found]) if found else []
     return [_hit(row, marks) for row, marks in zip(found, marked, strict=True)]
 
@@ -91,7 +92,7 @@ def _in_postgresql(
     ids = dict.fromkeys(id for group in groups for id in _newest(connection, group, values))
     filled = {"ids": list(ids), "query": query, "terms": quoted, "limit": values["limit"], "marks": _MARKS}
     marked = {id: Words(*marks) for id, *marks in connection.execute(text(_RANK), filled)}
-    return [_hit(row, marked[row.id]) for row in store.rows(connection, list(marked))]
+    return [_hit(row, marked[row.id]) for row in store.rows(connection, list(marked), store.LIST_CHARS)]
 
 
 def _newest(connection: Connection, words: Sequence[str], values: Mapping[str, Any]) -> Sequence[str]:

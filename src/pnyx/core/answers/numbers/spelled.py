@@ -70,6 +70,12 @@ def _parts() -> dict[str, dict[str, int]]:
 
 
 @cache
+def _nouns() -> tuple[str, ...]:
+    """The nouns of parts in all languages."""
+    return tuple({noun for nouns in _parts().values() for noun in nouns})
+
+
+@cache
 def _ones() -> dict[str, dict[str, int]]:
     """Language -> a number word up to a hundred, without spaces around hyphens -> the number."""
     more = table("fractions")["one"]
@@ -97,6 +103,8 @@ def _fraction(text: str) -> Fraction | None:
     if found := _turkish(text):
         return found
     values = set[Fraction]()
+    if not text.endswith(_nouns()):
+        return None
     for language, nouns in _parts().items():
         for noun, share in nouns.items():
             above = text.removesuffix(noun)
@@ -122,6 +130,8 @@ def _small(text: str) -> int | None:
 
 def _decimal(text: str) -> Fraction | None:
     """`zero point five`, `drei Komma fünf`, in words of one digit behind the mark."""
+    if text.count(" ") < 2:
+        return None
     mark = next((word for word in table("fractions")["points"] if f" {word} " in text), "")
     whole, _, places = text.partition(f" {mark} ")
     before = _digit_or_more(whole)
@@ -164,6 +174,17 @@ def _segments() -> dict[str, dict[str, tuple[str, int]]]:
     return found
 
 
+@cache
+def _starts() -> dict[str, list[dict[str, tuple[str, int]]]]:
+    """The first two characters of a word, or its only one -> the words of each language with one that
+    starts so: few texts start as a number does, and each language takes a search."""
+    found: dict[str, list[dict[str, tuple[str, int]]]] = {}
+    for words in _segments().values():
+        for start in {word[:2] for word in words}:
+            found.setdefault(start, []).append(words)
+    return found
+
+
 def _large(text: str) -> Fraction | None:
     """A number above a hundred, whose words are all of one language."""
     if text in _ALONE:
@@ -171,7 +192,8 @@ def _large(text: str) -> Fraction | None:
     joined = text.replace(" ", "")
     values = {
         value
-        for words in _segments().values()
+        for start in {joined[:2], joined[:1]}
+        for words in _starts().get(start, ())
         if (value := next(_valued(joined, words), None)) is not None and value >= 100
     }
     return Fraction(values.pop()) if len(values) == 1 else None

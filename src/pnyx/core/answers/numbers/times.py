@@ -178,14 +178,24 @@ def _abroad() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
 
 
+@cache
+def _parts_of_day() -> dict[str, str]:
+    """What stands behind an hour, with the space before it -> evening or morning."""
+    return {
+        f" {word}": part
+        for part in ("evening", "morning")
+        for word in table("dates")[part]
+        if len(word) > len("abend")
+    }
+
+
 def _spoken_abroad(text: str) -> str | None:
     """A time in words of another language: `halb drei`, `trois heures et quart du soir`."""
-    for part in ("evening", "morning"):
-        for word in table("dates")[part]:
-            if len(word) > len("abend") and text.endswith(f" {word}"):
-                time = _spoken_abroad(text.removesuffix(word).rstrip())
-                late = 12 if part == "evening" and time and time < "12" else 0
-                return f"{int(time[:2]) + late:02}{time[2:]}" if time else None
+    if text.endswith(tuple(_parts_of_day())):
+        ending = next(word for word in _parts_of_day() if text.endswith(word))
+        time = _spoken_abroad(text.removesuffix(ending).rstrip())
+        late = 12 if _parts_of_day()[ending] == "evening" and time and time < "12" else 0
+        return f"{int(time[:2]) + late:02}{time[2:]}" if time else None
     before, after = _abroad()
     match = before.fullmatch(text)
     if match and match["hour"] in _HOURS:

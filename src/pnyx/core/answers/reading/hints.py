@@ -18,7 +18,7 @@ _CHARS = 20_000
 """Characters of a question that are searched: those at its start and its end, half each."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # a question has one; its fields would be hashed at each read
 class Hints:
     """What a question tells about the notation of its answers; each field is empty or False if it does not.
 

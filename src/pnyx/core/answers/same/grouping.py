@@ -50,9 +50,15 @@ def find_group(
     hints = hints_of(question)
     parsed = read(answer, hints)
     equal = [name for name, group in groups.items() if any(read(a, hints) == parsed for a in group)]
-    alike = equal or [name for name, group in groups.items() if any(same(a, answer, question) for a in group)]
+    alike = equal or [
+        name for name, group in groups.items() if any(_same(a, answer, question) for a in group)
+    ]
     alike = alike or [name for name, group in groups.items() if any(_states(answer, a) for a in group)]
     return alike[0] if len(alike) == 1 else None
+
+
+_same = functools.lru_cache(maxsize=8192)(same)
+"""As more answers come, the ones before are grouped again: a hundred of them are five thousand pairs."""
 
 
 def _states(sentence: str, answer: str) -> bool:

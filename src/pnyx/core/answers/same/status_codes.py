@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...caching.regex import regex
 from ..words import table
 
@@ -21,6 +23,7 @@ _WRITTEN = regex(
 _SIGNS = regex(r"[\W_]+")
 
 
+@lru_cache(maxsize=64)
 def asks_for_status(question: str | None) -> bool:
     """Whether `question` asks for a status code of HTTP."""
     return bool(question and _ASKED.search(question))

@@ -279,7 +279,7 @@ class Session:
         if run_id is None:
             raise UsageError(f"/show [N]: N is the number of a turn, 1 to {len(ids)}")
         # On a thread, because `show` runs its own event loop.
-        await asyncio.to_thread(show, run_id, self.output.verbose, self.output.plain, False)
+        await asyncio.to_thread(show, run_id, verbose=self.output.verbose, plain=self.output.plain)
 
     async def list_turns(self, _: str) -> None:
         await self._refresh()

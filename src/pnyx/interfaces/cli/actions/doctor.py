@@ -120,6 +120,10 @@ async def _hosts(settings: Settings, refs: tuple[str, ...]) -> list[Finding]:
 async def _database(settings: Settings) -> Finding:
     if (missing := missing_database(settings)) is not None:
         where = settings.origin("storage", "url")
+        folder = next(folder for folder in missing.absolute().parents if folder.exists())
+        if not os.access(folder, os.W_OK | os.X_OK):
+            fix = "make it writable, or set PNYX_DATABASE to a file elsewhere"
+            return Finding("database", False, f"{missing} cannot be created: {folder} is read only", fix)
         found = f"{missing} does not exist yet: the first question creates it"
         if where == "default":
             return Finding("database", True, found)

@@ -43,7 +43,7 @@ __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
 PAGE = 100
 """Runs that are read at once: the question of each may be 2 MB."""
 SHOWN = 2_000
-"""Events of a run that `pnyx show` prints, the newest; an export has all."""
+"""Events of a run that `pnyx show` prints without `--all`, the newest."""
 NARROW = 80
 """Columns below which a list of runs shows only their id, time, status and question."""
 
@@ -189,14 +189,14 @@ def status(run_id: str, as_json: bool) -> int:
     return 0
 
 
-def show(run_id: str, verbose: bool, plain: bool, as_json: bool) -> int:
+def show(run_id: str, *, verbose: bool, plain: bool, whole: bool = False, as_json: bool = False) -> int:
     output = streams(plain=plain)
     if as_json:
         with_records(open_settings(), partial(_write_json, run_id, output.out.write))
         return 0
 
     async def read(stored: RunRecords) -> tuple[Record, list[dict[str, Any]]]:
-        record = await stored.read(run_id, prompts=False, newest=SHOWN)
+        record = await stored.read(run_id, prompts=False, newest=None if whole else SHOWN)
         return record, sum_calls(await stored.costs_of(record.row.id), by="model")
 
     record, costs = with_records(open_settings(), read)
@@ -251,7 +251,7 @@ def _transcript(
 
 def _left_out(count: int, run_id: str) -> str:
     left = f"{quantity(count, 'event')} left out"
-    return f"… {left}: the last {SHOWN:,} follow. All of them: pnyx export {run_id} --format md"
+    return f"… {left}: the last {SHOWN:,} follow. All of them: pnyx show {run_id} --all"
 
 
 def _panel(record: Record, stream: Stream) -> Iterator[str]:

@@ -75,12 +75,13 @@ def status(**options: Any) -> int:
 @click.command()
 @run_id
 @click.option("-v", "--verbose", is_flag=True, help="Also print the reasoning before each reply.")
+@click.option("--all", "whole", is_flag=True, help="Print all events of a long run, not only the last 2,000.")
 @click.option("--plain", is_flag=True, help="Print without colour.")
 @json_option
 def show(**options: Any) -> int:
     """Print the full transcript of the run ID: question, every reply with its seat and model, decision.
 
-    Of a run of more than 2,000 events, it prints the last 2,000; an export has all. --json prints its result
+    Of a run of more than 2,000 events, it prints the last 2,000, or all with --all. --json prints its result
     object with the list of all its events.
     """
     # Imported here so that help and completion start without the database libraries.
