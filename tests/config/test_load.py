@@ -331,6 +331,23 @@ def test_variable_that_cannot_be_used_is_named(
     assert found.startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("PNYX_FOO", ""),
+        ("PNYX_DEBUG", ""),
+        ("PNYX_DATABSE", "; did you mean PNYX_DATABASE?"),
+        ("PNYX_CONFG", "; did you mean PNYX_CONFIG?"),
+        ("PNYX_RUN_RETRY", "; did you mean PNYX_RUN_RETRIES?"),
+    ],
+)
+def test_an_unknown_variable_has_a_hint_only_if_one_is_similar(
+    settings: Write, variable: str, hint: str
+) -> None:
+    (found,) = problems(lambda: settings(env={variable: "1"}))
+    assert found == f"unknown variable {variable} in the environment{hint}"
+
+
 def test_a_bare_database_path_starts_in_the_folder_of_its_file(settings: Write, tmp_path: Path) -> None:
     user = tmp_path / "home" / ".config" / "pnyx"
     assert database_url(settings(user='[storage]\nurl = "runs.db"')) == str(user / "runs.db")
