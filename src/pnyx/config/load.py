@@ -157,10 +157,11 @@ def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], prob
         elif prefix:
             key, value = (protocols[prefix], variable.removeprefix(prefix).lower()), text
         else:
-            # All begin alike, so only the rest can be similar.
-            rest = [one.removeprefix(PREFIX) for one in (*known, *OTHER_VARIABLES)]
-            like = closest(variable.removeprefix(PREFIX), rest)
-            hint = f"; did you mean {PREFIX}{like}?" if like else ""
+            # All begin alike, so only the rest can be similar: to that of a variable, or to a key's name.
+            rests = {"_".join(key).upper(): one for one, key in known.items()}
+            rests |= {one.removeprefix(PREFIX): one for one in (*known, *OTHER_VARIABLES)}
+            like = closest(variable.removeprefix(PREFIX), rests)
+            hint = f"; did you mean {rests[like]}?" if like else ""
             problems.append(f"unknown variable {dotted([variable])} in the environment{hint}")
             continue
         if text:
