@@ -223,7 +223,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         if isinstance(message, str)
         else json.dumps(message or dict(found), ensure_ascii=False, default=str)
     )
-    raw = _quoted(found)
+    raw, behind = _quoted(found), None
     if raw and str(raw) not in text:
         inner = _inner(raw)
         inner = inner and (inner.get("error") or inner)
@@ -236,6 +236,8 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     param = _path(found.get("param"))
     if " " in param:  # of MiMo, whose message never says more than that a parameter is wrong
         text, param = f"{text}: {param}", ""
+    if behind and not param:
+        return Report(status, text, code, behind.param, behind.items, details)
     return Report(status, text, code, param, details=details)
 
 
