@@ -9,12 +9,18 @@ import pytest
 
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Message, ToolCall, ToolSpec
+from pnyx.providers.hosted.adjustments import Adjustments
 from pnyx.providers.hosted.dialects import DIALECTS
-from pnyx.providers.hosted.failures import read_report
+from pnyx.providers.hosted.failures import failure, read_report
 from pnyx.providers.hosted.requests import RequestBuilder
-from pnyx.providers.hosted.returned_thoughts import ANY_SIGNATURE, FIELD, return_thoughts
-from pnyx.providers.hosted.returned_thoughts import wanted_thoughts as wanted
-from tests.hosts.test_errors import TABLE
+from pnyx.providers.hosted.returned_thoughts import (
+    ANY_SIGNATURE,
+    FIELD,
+    OFF,
+    return_thoughts,
+    wanted_thoughts,
+)
+from tests.hosts.test_errors import TABLE, request_body
 from tests.hosts.trial import open_provider
 from tests.support.scripted import ScriptedHost
 
@@ -31,8 +37,13 @@ CALL = Call(
     max_tokens=100,
     tools=(SEARCH,),
 )
-DIALECT = {"block": "anthropic"}
-ROWS = [pytest.param(*row, id=f"{row[0]} {number}") for number, row in enumerate(TABLE["thoughts"], 1)]
+ROWS = [
+    pytest.param(dialect, *row[1:], id=f"{row[0]} {number} {dialect}")
+    for number, row in enumerate(TABLE["thoughts"], 1)
+    for dialect in {"signature": ["openai"], "none": ["anthropic"]}.get(row[3], ["openai", "anthropic"])
+]
+SENT = {"openai": ["I look it up.", " "], "anthropic": ["I look it up.", ""]}
+NOTHING = [None, None]
 
 
 def returned(body: dict[str, Any]) -> list[Any]:
@@ -47,38 +58,43 @@ def returned(body: dict[str, Any]) -> list[Any]:
     ]
 
 
-SENT: dict[str, list[Any]] = {
-    "field": ["I look it up.", " "],
-    "block": ["I look it up.", ""],
-    "signature": [{"google": {"thought_signature": ANY_SIGNATURE}}] * 2,
-}
+def wanted_of(dialect: str, form: str) -> tuple[list[Any], Any]:
+    """What the turns have once the host has asked for it in `form`, and the request's `thinking`."""
+    if form == "signature":
+        return [{"google": {"thought_signature": ANY_SIGNATURE}}] * 2, None
+    return (NOTHING, OFF) if form == "none" else (SENT[dialect], None)
 
 
-@pytest.mark.parametrize(("host", "status", "body", "form"), ROWS)
+def sent(lab: ScriptedHost) -> list[tuple[list[Any], Any]]:
+    return [(returned(request.body), request.body.get("thinking")) for request in lab.log]
+
+
+@pytest.mark.parametrize(("dialect", "status", "body", "form"), ROWS)
 async def test_a_host_that_wants_thoughts_back_gets_them_from_then_on(
-    lab: ScriptedHost, host: str, status: int, body: str, form: str
+    lab: ScriptedHost, dialect: str, status: int, body: str, form: str
 ) -> None:
     lab.on("alpha", call=1, status=status, body=body.encode())
-    provider = open_provider(lab, DIALECT.get(form, "openai"))
+    provider = open_provider(lab, dialect)
     try:
         first = await provider.complete(CALL)
         await provider.complete(CALL)
     finally:
         await provider.close()
     assert (first.finish_reason, first.notes) == ("stop", ())
-    assert [returned(request.body) for request in lab.log] == [[None, None], SENT[form], SENT[form]]
+    wanted = wanted_of(dialect, form)
+    assert sent(lab) == [(NOTHING, None), wanted, wanted]
 
 
-@pytest.mark.parametrize(("host", "status", "body", "form"), ROWS)
+@pytest.mark.parametrize(("dialect", "status", "body", "form"), ROWS)
 async def test_a_host_that_has_them_and_still_refuses_is_not_asked_again(
-    lab: ScriptedHost, host: str, status: int, body: str, form: str
+    lab: ScriptedHost, dialect: str, status: int, body: str, form: str
 ) -> None:
     lab.on("alpha", status=status, body=body.encode())
-    provider = open_provider(lab, DIALECT.get(form, "openai"))
+    provider = open_provider(lab, dialect)
     with pytest.raises(ProviderError, match=r"thought|reasoning|thinking"):
         await provider.complete(CALL)
     await provider.close()
-    assert [returned(request.body) for request in lab.log] == [[None, None], SENT[form]]
+    assert sent(lab) == [(NOTHING, None), wanted_of(dialect, form)]
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "google", "mistral", "openrouter"])
@@ -100,15 +116,16 @@ async def test_no_other_host_gets_them(lab: ScriptedHost, dialect: str) -> None:
 async def test_the_field_is_the_one_that_the_host_reads(kind: str, address: str, field: str) -> None:
     call = replace(CALL, model="deepseek/alpha")
     request = await RequestBuilder(DIALECTS[kind], address, "secret").build(call, stream=False)
-    return_thoughts(request.body, CALL, "field", field)
+    return_thoughts(request.body, CALL, "thoughts", field)
     turns = [turn for turn in request.body["messages"] if turn["role"] == "assistant"]
-    assert [turn[field] for turn in turns] == SENT["field"]
+    assert [turn[field] for turn in turns] == SENT["openai"]
 
 
-def test_a_conversation_without_calls_is_not_sent_again() -> None:
-    body = {"messages": [{"role": "user", "content": "Is 7 prime?"}]}
-    for _, status, text, _ in TABLE["thoughts"]:
-        assert wanted(read_report(status, text), body) == ""
+@pytest.mark.parametrize(("dialect", "status", "body", "form"), ROWS)
+def test_a_request_without_calls_is_not_sent_again(dialect: str, status: int, body: str, form: str) -> None:
+    refused = failure(read_report(status, body))
+    assert Adjustments().learn("alpha", refused, request_body(dialect)) is None
+    assert wanted_thoughts(refused.report) == form
 
 
 async def test_thoughts_that_were_not_recorded_are_replaced(lab: ScriptedHost) -> None:

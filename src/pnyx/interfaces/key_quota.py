@@ -27,6 +27,8 @@ AGAIN_S = 5.0
 REPLIES = 250_000
 """Bytes that a run counts for until the next sum, besides what it brings: ten debates of three rounds."""
 STORAGE_RETRY_S = 3600
+RESERVED = 2
+"""A call reserves about as many times what it costs: for its text, a token is two bytes and not four."""
 
 
 @dataclass(slots=True)
@@ -62,7 +64,7 @@ class KeyQuota:
             found.at = -math.inf
 
     async def _check_day(self, owner: str, cap_usd: float, spec: Spec | None) -> None:
-        today = datetime.now(UTC)
+        today = datetime.fromisoformat(self._records.now())
         account = await self._records.account(f"key-day:{owner}:{today.date().isoformat()}")
         cap = round(cap_usd * NUSD)
         # What calls in flight have reserved is not spent: some of it comes back.
@@ -72,7 +74,7 @@ class KeyQuota:
         if left <= 0 or left < expected <= cap:
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
             spent = money(account.spent_nusd / NUSD)
-            costs = f" and this one is expected to cost {money(expected / NUSD)}" if left > 0 else ""
+            costs = f" and this one needs {money(expected / NUSD)} to begin" if left > 0 else ""
             raise OverLimit(
                 f"this key's runs have used up {spent} of their {money(cap_usd)} of today (UTC), day_usd of "
                 f"[serve.keys.{owner}]{costs}; they go on tomorrow",
@@ -83,7 +85,9 @@ class KeyQuota:
         """What has to be left before a run is begun, in nUSD; 0 if nothing is known of such runs."""
         expectation = expect(spec)
         share = await self._records.cost_factor(spec) if expectation is not None else None
-        return 0 if expectation is None or share is None else ceil(expectation.cost * share * SURE)
+        if expectation is None or share is None:
+            return 0
+        return ceil(max(expectation.cost * SURE, expectation.dearest * RESERVED) * share)
 
     async def _check_storage(self, owner: str, most_mb: float, brings: int) -> None:
         """brings: bytes of the run that starts."""

@@ -16,7 +16,7 @@ from .views.transcript import quantity
 
 __all__ = ["prune", "retention", "rule_of"]
 
-BATCH = 50
+BATCH = 20
 """Runs that one transaction looks at."""
 PAUSE_S = 0.02
 """Seconds between two transactions, in which others write."""

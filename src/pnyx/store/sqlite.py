@@ -40,13 +40,16 @@ class SQLite:
 
     def __init__(self, file: Path, *, alone: bool = False) -> None:
         read_only = _is_read_only(file)
+        url = _read_only_url(file) if read_only else URL.create("sqlite", database=str(file))
         self._engine = create_engine(
-            _read_only_url(file) if read_only else URL.create("sqlite", database=str(file)),
+            url,
             poolclass=StaticPool if alone else None,
             connect_args={"timeout": BUSY_S, "check_same_thread": False},
         )
         if not read_only:
             event.listen(self._engine, "connect", partial(_configure, alone=alone))
+        elif "vfs" in url.query:
+            event.listen(self._engine, "connect", _keep_index)
         self._writer = ThreadPoolExecutor(1, "pnyx-write")
         self._readers = self._writer if alone else ThreadPoolExecutor(4, "pnyx-read")
         # Long reads take all readers for seconds, in which the database works.
@@ -118,11 +121,21 @@ def _is_read_only(path: Path) -> bool:
 
 def _read_only_url(path: Path) -> URL:
     """Of a database that is only read. Writing raises an error that says what is read only."""
-    # Nobody has it open if it has no log of writes; SQLite would create one, even to read.
-    unchanging = {} if path.with_name(f"{path.name}-wal").exists() else {"immutable": "1"}
+    # Nobody has it open if it has no log of writes, or no index of the log; SQLite would create both, even to
+    # read. Without locks it keeps the index in memory, see `_keep_index`.
+    how = {"vfs": "unix-none"}
+    if not path.with_name(f"{path.name}-wal").exists():
+        how = {"immutable": "1"}
+    elif path.with_name(f"{path.name}-shm").exists():
+        how = {}
     return URL.create(
-        "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", "mode": "ro", **unchanging}
+        "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", "mode": "ro", **how}
     )
+
+
+def _keep_index(connection: Any, _: object) -> None:
+    """Let a connection keep the index of the log in memory, for itself."""
+    connection.execute("PRAGMA locking_mode=EXCLUSIVE")
 
 
 def _configure(connection: Any, _: object, *, alone: bool) -> None:
@@ -130,7 +143,7 @@ def _configure(connection: Any, _: object, *, alone: bool) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     if alone:
-        cursor.execute("PRAGMA locking_mode=EXCLUSIVE")
+        _keep_index(connection, None)
     # For a new file: it can give the space of deleted runs back step by step, see `space`.
     if cursor.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
         cursor.execute(f"PRAGMA auto_vacuum={INCREMENTAL}")  # which writes to the file

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ import pytest
 
 from pnyx.interfaces import cli
 from tests.faults.trial import received, soon
-from tests.interfaces.shell import interpreter, pnyx, screen, spawn
+from tests.interfaces.shell import Screen, interpreter, pnyx, screen, spawn
 from tests.support.forked import Process
 from tests.support.scripted import ScriptedHost
 
@@ -244,6 +245,27 @@ def test_the_live_view_shows_the_seats_and_is_removed_at_the_end(lab: ScriptedHo
     assert "dissent (2)" in after
 
 
+def test_ctrl_z_gives_the_terminal_back_and_the_view_is_drawn_again(lab: ScriptedHost) -> None:
+    resumed = threading.Event()
+    lab.on("alpha", until=resumed.is_set)
+    shown, hidden = "\x1b[?25h", "\x1b[?25l"
+    with screen("ask", "Why?") as tty:
+        tty.wait_for(" of 1 · propose · $")
+        for times in (2, 3):
+            # A process that no shell waits for goes on at once, but does before it what others do.
+            tty.type("\x1a")
+            soon(partial(_has, tty, hidden, times))
+        resumed.set()
+        assert tty.end() == 0
+    assert tty.text.count(hidden) == tty.text.count(shown) > 2
+
+
+def _has(tty: Screen, text: str, times: int) -> bool:
+    while select.select([tty.master], [], [], 0)[0]:
+        tty.seen += os.read(tty.master, 65536)
+    return tty.text.count(text) >= times
+
+
 def test_a_terminal_that_closes_loses_no_call(lab: ScriptedHost) -> None:
     lab.on("alpha", call=1, delay=0.5)
     with screen("ask", "Why?") as terminal:
@@ -290,6 +312,14 @@ def test_at_a_terminal_the_question_is_prompted_for(lab: ScriptedHost) -> None:
         tty.type("Why is it so?\n")
         assert tty.end() == 0
     assert '"question": "Why is it so?"' in tty.text
+
+
+def test_ctrl_d_at_the_prompt_is_no_question(lab: ScriptedHost) -> None:
+    with screen("ask") as tty:
+        tty.wait_for("Question: ")
+        tty.type("\x04")
+        assert tty.end() == 2
+    assert re.search(r"Question: [^\n]*\r\n\S*pnyx: there is no question", tty.text), tty.text
 
 
 def test_with_no_input_there_is_no_prompt(lab: ScriptedHost) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 from pnyx import protocols
 from pnyx.config.load import load
 from pnyx.core.events import CallFinished, CallStarted, PhaseEntered, RunStarted, VoteTallied
+from pnyx.interfaces.cli import completing
+from pnyx.interfaces.cli.completing import complete_runs
 from pnyx.interfaces.cli.terminal.live import LiveProgress
 from pnyx.interfaces.cli.terminal.output import Output, Stream
 from pnyx.interfaces.cli.terminal.plain import answer_lines
@@ -24,6 +27,7 @@ from pnyx.interfaces.render.terminal_markdown import render_markdown
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve
+from pnyx.store.documents import packing
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 
@@ -239,6 +243,17 @@ def test_runs_models_panels_and_protocols_are_completed_quickly(
     assert complete("ask -m lab:a") == ["lab:alpha"]
     assert "openai:gpt-6.1-sol" in complete("ask -m openai:")
     assert complete("comp") == ["completion"]
+    assert complete("models pull smol") == ["smollm2-135m"]
     monkeypatch.setenv("PNYX_CONFIG", "nowhere.toml")
     monkeypatch.setenv("PNYX_DATABASE", "postgresql://x/y")
     assert complete("show x") == []
+
+
+def test_runs_are_completed_with_the_start_of_their_questions(lab: ScriptedHost) -> None:
+    lab.on("*", text="It is so.\nFinal answer: 42")
+    for question in ("Why\nnot?", "Why? " * 400):
+        assert pnyx("ask", "-p", "single", question).code == 0
+    context = click.Context(click.Command("show"))
+    found = complete_runs(context, click.Argument(["run_id"]), "")
+    assert [item.help for item in found] == ["single: a long question", "single: Why not?"]
+    assert completing.PACKED == packing.PACKED

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import stat
+import sys
 import tomllib
 from pathlib import Path
 
@@ -194,3 +195,36 @@ def test_wrong_use_says_what_to_do(home: Path, arguments: tuple[str, ...], probl
     done = pnyx("integrate", *arguments)
     assert done.code == 2
     assert problem in done.err
+
+
+@pytest.mark.parametrize("write", [(), ("--write",)])
+def test_a_server_that_could_not_start_is_said_with_what_to_install(
+    home: Path, monkeypatch: pytest.MonkeyPatch, write: tuple[str, ...]
+) -> None:
+    needs = "cannot start `pnyx mcp` yet: it needs the extra 'mcp' (missing: mcp); install it with: "
+    assert needs not in pnyx("integrate", "claude-code", *write).err
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    done = pnyx("integrate", "claude-code", *write)
+    assert done.code == 0
+    assert f"pnyx: Claude Code {needs}" in done.err.replace("\n", " ")
+
+
+def test_the_entry_starts_this_installation_and_no_other_one(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def command(*folders: Path) -> str:
+        monkeypatch.setenv("PATH", os.pathsep.join(map(str, folders)))
+        document = pnyx("integrate", "cursor", "--json").json
+        return str(document["settings"]["mcpServers"]["pnyx"]["command"])
+
+    own, linked, other = tmp_path / "own", tmp_path / "linked", tmp_path / "other"
+    for folder in (own, linked, other):
+        folder.mkdir()
+    for program in (own / "pnyx", other / "pnyx"):
+        program.touch(0o755)
+    (linked / "pnyx").symlink_to(own / "pnyx")
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    assert command(other) == str(own / "pnyx")
+    # As uv and pipx install a tool: the link stays where it is when the tool is installed again.
+    assert command(linked, other) == str(linked / "pnyx")
+    assert command(tmp_path) == str(own / "python")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pnyx.core.events import Event, to_json
-from pnyx.interfaces.render.markdown import as_markdown, document
+from pnyx.core.events import Event
+from pnyx.interfaces.render.markdown import as_markdown
 from pnyx.interfaces.views.records import Record
 from pnyx.run.result import Result
 from pnyx.store.records.runs import RunRow
@@ -29,11 +28,6 @@ def record(text: str = "Because.", log: list[Event] | None = None, **result: Any
     values: dict[str, Any] = dict.fromkeys(RunRow.__slots__)
     values |= {"id": "run1", "question": "Why?", "created_at": "2026-01-02T03:04:01.000Z", "spec": {}}
     return Record(RunRow(**values), Result.from_json(events.RESULT | result), tuple(log))
-
-
-def test_json_is_the_result_and_every_event() -> None:
-    expected = {"result": events.RESULT, "events": [to_json(event) for event in events.consensus_run()]}
-    assert json.dumps(document(record())) == json.dumps(expected)
 
 
 def test_markdown_has_question_answer_dissent_cost_and_every_reply() -> None:

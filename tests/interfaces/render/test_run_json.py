@@ -10,9 +10,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.events import Event, UnknownEvent
-from pnyx.interfaces.render.markdown import Redact, document
+from pnyx.core.events import Event, UnknownEvent, to_json
+from pnyx.interfaces.render.markdown import Redact
 from pnyx.interfaces.render.run_json import run_json
+from pnyx.providers.redaction import redact_json
 from tests.interfaces import events
 from tests.interfaces.render.test_markdown import record
 
@@ -52,7 +53,8 @@ def test_every_text_is_redacted_before_it_is_written() -> None:
         return text.replace(secret, "[redacted]")
 
     found = written({"result": run.document}, run.events, 2, redact)
-    assert json.loads(found) == json.loads(json.dumps(document(run, redact)))
+    plain = {"result": run.document, "events": [to_json(one) for one in run.events]}
+    assert json.loads(found) == json.loads(json.dumps(redact_json(plain, redact)))
     assert "The key is [redacted]." in found
     assert "cret" not in found
 

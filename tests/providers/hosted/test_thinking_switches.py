@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pnyx.core.thinking import Effort
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.hosted.thinking_switches import set_thinking
@@ -108,16 +109,65 @@ async def test_a_server_is_told_once_its_model_has_thought() -> None:
     assert second["chat_template_kwargs"] == OFF
 
 
-async def test_a_router_at_any_address_is_sent_the_limit_of_thinking_in_its_own_form() -> None:
+@pytest.mark.parametrize("model", ["alpha", "qwen/qwen3", "deepseek/deepseek-r1", "openai/gpt-5.5"])
+@pytest.mark.parametrize(
+    ("effort", "tokens", "expected"),
+    [
+        ("high", 900, {"max_tokens": 900}),
+        (None, 900, {"max_tokens": 900}),
+        ("low", None, {"effort": "low"}),
+        ("none", 900, {"effort": "none"}),
+        ("none", None, {"effort": "none"}),
+        (None, 0, {"effort": "none"}),
+        (None, None, None),
+    ],
+)
+async def test_a_router_at_any_address_is_sent_its_own_form_once_its_model_has_thought(
+    model: str, effort: Effort | None, tokens: int | None, expected: dict[str, Any] | None
+) -> None:
     async with ScriptedHost() as host:
+        host.on(model, call=1, body=THOUGHTFUL)
         provider = open_hosted("openrouter", base_url=host.openai, api_key="k")
-        for effort in ("high", None, "none"):
-            asked = (Message("user", "Is 7 prime?"),)
-            await provider.complete(Call("alpha", asked, max_tokens=4000, effort=effort, thinking_tokens=900))
+        asked = (Message("user", "Is 7 prime?"),)
+        for settings in ({}, {"effort": effort, "thinking_tokens": tokens}):
+            await provider.complete(Call(model, asked, max_tokens=4000, **settings))  # type: ignore[arg-type]
         await provider.close()
         bodies = [request.body for request in host.log]
-    assert [body.get("reasoning") for body in bodies] == [{"max_tokens": 900}, {"max_tokens": 900}, None]
+    assert [body.get("reasoning") for body in bodies] == [None, expected]
     assert all("reasoning_effort" not in body for body in bodies)
+
+
+async def test_a_model_of_a_router_that_has_never_thought_is_not_told_to_stop() -> None:
+    async with ScriptedHost() as host:
+        provider = open_hosted("openrouter", base_url=host.openai, api_key="k")
+        await provider.complete(
+            Call("alpha", (Message("user", "Is 7 prime?"),), max_tokens=400, effort="none")
+        )
+        await provider.close()
+    assert not host.log[0].body.keys() & {"reasoning", "reasoning_effort"}
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "tokens", "limit", "budget"),
+    [
+        ("gemini-2.5-flash", None, 500, 4596, 500),
+        ("gemini-2.5-flash", "low", None, 1024, 256),
+        ("gemini-2.5-flash", "high", None, 4096, 3072),
+        ("gemini-2.5-flash", None, 9000, 4000, 3000),
+        ("gemini-2.5-flash", "none", 500, 4096, 0),
+        ("gemini-2.5-pro", None, 100, 4196, 128),
+        ("gemini-2.5-flash-lite", None, 100, 4196, 512),
+    ],
+)
+async def test_gemini_is_sent_the_limit_of_thinking_as_it_is_as_far_as_it_leaves_room_for_an_answer(
+    model: str, effort: Effort | None, tokens: int | None, limit: int, budget: int
+) -> None:
+    async with ScriptedHost() as host:
+        provider = open_hosted("google", base_url=host.google, api_key="k")
+        asked = (Message("user", "Is 7 prime?"),)
+        await provider.complete(Call(model, asked, max_tokens=limit, effort=effort, thinking_tokens=tokens))
+        await provider.close()
+    assert host.log[0].body["generationConfig"]["thinkingConfig"]["thinking_budget"] == budget
 
 
 async def test_mistral_is_sent_one_of_its_two_levels_at_any_address() -> None:
@@ -132,3 +182,47 @@ async def test_mistral_is_sent_one_of_its_two_levels_at_any_address() -> None:
         bodies = [request.body for request in host.log]
     assert [body.get("reasoning_effort") for body in bodies] == ["none", "high", None, None, None, None]
     assert all("chat_template_kwargs" not in body for body in bodies)
+
+
+MANDATORY = [
+    ("openrouter", "openai", "reasoning", "Reasoning is mandatory for this endpoint and cannot be disabled."),
+    ("openai", "openai", "reasoning_effort", "'reasoning_effort' does not support 'none' with this model."),
+    ("openai", "openai", "reasoning_effort", "reasoning_effort: this model always thinks"),
+    ("google", "google", "thinkingConfig", "Budget 0 is invalid. This model only works in thinking mode."),
+]
+
+
+@pytest.mark.parametrize(("kind", "dialect", "name", "words"), MANDATORY)
+async def test_a_model_that_cannot_stop_thinking_keeps_its_effort_where_it_thinks(
+    kind: str, dialect: str, name: str, words: str
+) -> None:
+    async with ScriptedHost() as host:
+        model = "gemini-2.5-flash" if kind == "google" else "openai/gpt-5.5"
+        host.on(model, call=2, status=400, message=words)
+        provider = open_hosted(kind, base_url=getattr(host, dialect), api_key="k")
+        asked = (Message("user", "Is 7 prime?"),)
+        efforts: tuple[Effort, ...] = ("high", "none", "none", "high")
+        notes = [
+            (await provider.complete(Call(model, asked, max_tokens=8000, effort=effort))).notes
+            for effort in efforts
+        ]
+        await provider.close()
+        sent = [({**one.body, **one.body.get("generationConfig", {})}).get(name) for one in host.log]
+    high, none, again, later, last = sent
+    assert high == last != none
+    assert None not in (high, none)
+    assert (again, later) == (None, None)
+    assert notes == [(), (f"{model} accepts no {name} that turns thinking off",), (), ()]
+
+
+async def test_a_host_that_does_not_know_the_parameter_at_all_is_not_sent_it_again() -> None:
+    async with ScriptedHost() as host:
+        host.on("openai/gpt-5.5", call=1, status=400, message="Unrecognized argument: 'reasoning_effort'")
+        host.on("openai/gpt-5.5", call=3, status=400, message="Unrecognized argument: 'reasoning_effort'")
+        provider = open_hosted("openai", base_url=host.openai, api_key="k")
+        asked = (Message("user", "Is 7 prime?"),)
+        efforts: tuple[Effort, ...] = ("none", "high", "high", "none")
+        for effort in efforts:
+            await provider.complete(Call("openai/gpt-5.5", asked, max_tokens=8000, effort=effort))
+        await provider.close()
+    assert [one.body.get("reasoning_effort") for one in host.log] == ["none", None, "high", None, None, None]

@@ -19,8 +19,10 @@ from click.shell_completion import CompletionItem
 from ...config.paths import config_dir, data_dir
 from ...errors import PnyxError
 
-__all__ = ["complete_models", "complete_panels", "complete_runs"]
+__all__ = ["complete_models", "complete_panels", "complete_runs", "complete_weights"]
 
+PACKED = "\x01"
+"""The first character of a question that is stored packed, as `store.documents.packing` has it."""
 RECENT = 50
 """The newest runs, which are completed."""
 
@@ -36,16 +38,26 @@ def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -
             rows = database.execute(query, (incomplete.replace("%", "") + "%", RECENT)).fetchall()
     except sqlite3.Error:
         return []
-    return [
-        CompletionItem(run, help=f"{status}: {' '.join(question.split())[:60]}")
-        for run, status, question in rows
-    ]
+    return [CompletionItem(run, help=f"{status}: {_start(question)}") for run, status, question in rows]
+
+
+def _start(question: str) -> str:
+    # The library that unpacks a long one takes longer to load than a completion may.
+    return "a long question" if question.startswith(PACKED) else " ".join(question.split())[:60]
 
 
 def complete_panels(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The names of the saved panels."""
     names = {name: ", ".join(saved.get("seats", ())) for name, saved in _tables("panels")}
     return [CompletionItem(name, help=names[name]) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def complete_weights(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The embedded models that can be downloaded."""
+    # As light as this module.
+    from ...providers.embedded.weights_table import KNOWN
+
+    return [CompletionItem(name) for name in KNOWN if name.startswith(incomplete)]
 
 
 def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -20,7 +19,8 @@ from ...providers.redaction import redact_json
 from ..cursor import cursor_after, parse_cursor
 from ..follow import wait_unless_disconnected
 from ..render.html import as_html
-from ..render.markdown import Redact, as_markdown, document
+from ..render.markdown import Redact, as_markdown
+from ..render.run_json import run_json
 from ..schemas import ListedRun, ResultBody, StoredRun
 from ..service import RunService
 from ..views.feedback import feedback_document
@@ -215,8 +215,14 @@ async def export(request: Request, run_id: str, format: Literal["json", "md", "h
     """Export a run with its transcript, as JSON, Markdown or HTML."""
     service = service_of(request)
     async with long_read(request):
-        record = await service.read(run_id, owner_of(request), prompts=format == "json")
-        return await exported(request, record, format, service.redact)
+        if format != "json":
+            record = await service.read(run_id, owner_of(request), prompts=False)
+            return await exported(request, record, format, service.redact)
+        # Page by page: all events at once would take several times the memory of their JSON.
+        state = await service.state(run_id, owner_of(request))
+        parts = run_json({"result": state.document}, service.pages(state.row), service.redact)
+        written = [part.encode() async for part in parts]
+        return await _file(request, lambda: b"".join(written), "application/json")
 
 
 async def exported(
@@ -226,28 +232,23 @@ async def exported(
     redact: Redact,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A run as a file. Others are answered while a long one is written and compressed."""
+    """A run as Markdown or HTML. Others are answered while a long one is written and compressed."""
+    kind, render = DOCUMENTS[format]
+    return await _file(request, lambda: render(record, redact).encode("utf-8", "replace"), kind, headers)
+
+
+async def _file(
+    request: Request, write: Callable[[], bytes], kind: str, headers: Mapping[str, str] | None = None
+) -> Response:
     compressed = accepts_gzip(request)
 
-    def write() -> bytes:
-        if format == "json":
-            body = _pieces(document(record, redact))
-        else:
-            body = DOCUMENTS[format][1](record, redact).encode("utf-8", "replace")
-        return gzip.compress(body, GZIP_LEVEL) if compressed else body
+    def body() -> bytes:
+        return gzip.compress(write(), GZIP_LEVEL) if compressed else write()
 
     headers = {**(headers or {}), "Vary": "Accept-Encoding"}
     if compressed:
         headers["Content-Encoding"] = "gzip"
-    kind = "application/json" if format == "json" else DOCUMENTS[format][0]
-    return Response(await asyncio.to_thread(write), media_type=kind, headers=headers)
-
-
-def _pieces(content: Mapping[str, Any]) -> bytes:
-    """The JSON of a run with its events, each encoded by itself: no other thread runs during one encoding."""
-    events = ", ".join(json.dumps(event, allow_nan=False) for event in content["events"])
-    start = json.dumps({**content, "events": []}, allow_nan=False)
-    return f"{start.removesuffix(']}')}{events}]}}".encode()
+    return Response(await asyncio.to_thread(body), media_type=kind, headers=headers)
 
 
 async def _reply(request: Request, service: RunService, run_id: str, wait: Wait) -> Response:

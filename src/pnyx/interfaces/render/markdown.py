@@ -1,4 +1,4 @@
-"""A run as a file: JSON for programs, Markdown for people.
+"""A run as Markdown, for people; `run_json` has the JSON.
 
 It depends on the stored events and the result only, so the same run always produces the same bytes. Text
 from models and hosts is quoted such that no Markdown viewer runs or loads anything in it.
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.caching.regex import regex
-from ...core.events import to_json
 from ...core.models import money
-from ...providers.redaction import redact_json
 from ..views.certainty import certainty
 from ..views.files import file_words, files_of
 from ..views.overview import overview
@@ -24,7 +22,7 @@ from ..views.vote_only import vote_line
 from .markdown_overview import overview_lines
 from .terminal import flat, safe
 
-__all__ = ["Markdown", "Redact", "as_markdown", "as_summary", "document", "part_of_transcript"]
+__all__ = ["Markdown", "Redact", "as_markdown", "as_summary", "part_of_transcript"]
 
 Redact = Callable[[str], str]
 _FENCE = regex(r"( *)(`{3,}|~{3,})\s*(\w*)[^`]*")
@@ -32,13 +30,6 @@ _LIVE = regex(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=[(\[:])|`{3,}|~
 """The start of a tag, comment, image, link address or code block in Markdown that is not escaped."""
 _MARKS = ("<", "![", "](", "][", "]:", "```", "~~~")
 """One of these is in every match."""
-
-
-def document(record: Record, redact: Redact = str) -> dict[str, Any]:
-    """`{"result": …, "events": […]}`, exact except that secrets are masked."""
-    content = {"result": record.document, "events": [to_json(event) for event in record.events]}
-    masked: dict[str, Any] = redact_json(content, redact)
-    return masked
 
 
 def as_markdown(record: Record, redact: Redact = str, reasoning: bool = True) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from asyncio import to_thread
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -28,11 +29,15 @@ async def run_json(
     def masked(document: dict[str, Any]) -> Any:
         return document if redact is None else redact_json(document, redact)
 
+    def write(page: Sequence[Event]) -> list[str]:
+        return [_dumped(masked(to_json(event)), margin) for event in page]
+
     start = _dumped({**masked(dict(head)), "events": []})
     yield start.removesuffix("[]\n}")
     between, margin = "[", 2 * INDENT
     async for page in pages:
-        written = [_dumped(masked(to_json(event)), margin) for event in page]
+        # On a thread: a server answers others while a page of 4 MB is written.
+        written = await to_thread(write, page)
         for event in written[:1]:
             yield f"{between}\n{' ' * margin}{event}"
             between = ","

@@ -14,7 +14,7 @@ from typing import Any
 from ...core.caching.lru import LRU
 from . import bodies
 from .failures import HostError
-from .levels import other_level, set_adaptive, set_levels, wants_adaptive
+from .levels import other_level, set_adaptive, set_levels, switched_off, wants_adaptive
 from .output_limits import (
     MARGIN_TOKENS,
     USEFUL_TOKENS,
@@ -27,7 +27,7 @@ from .output_limits import (
 )
 from .refusals import RENAMED, refused_names, refuses_no_stream, refuses_stream, refuses_system, without_model
 from .responses_requests import wants_responses
-from .returned_thoughts import Wanted, wanted_thoughts
+from .returned_thoughts import Wanted, has_thoughts, wanted_thoughts
 
 __all__ = ["Adjustments", "Change", "Learned"]
 
@@ -45,7 +45,8 @@ class Learned:
     dropped: names of parameters. renamed: old name -> new. max_tokens: its most output tokens. window: its
     most tokens of prompt and output, counted as `tokens_per_byte` of a request. total: tokens that the host
     last counted, prompt and output together. streams: whether it replies as a stream. None: unknown.
-    levels: a parameter and a level of thinking -> the level that it takes instead. adaptive: it decides how
+    levels: a parameter and a level of thinking -> the level that it takes instead. never_off: parameters that
+    turn its thinking on, but not off. adaptive: it decides how
     many tokens it thinks. plain_schema: describe schemas in the prompt. no_system: it has no system role.
     reasons: it has written thoughts. responses: it is asked in the Responses API; False: its host has none.
     thinks_first: its last reply began in the middle of its thoughts. thoughts: how it wants those of turns
@@ -60,6 +61,7 @@ class Learned:
     total: int = 0
     streams: bool | None = None
     levels: dict[tuple[str, str], str] = field(default_factory=dict)
+    never_off: set[str] = field(default_factory=set)
     adaptive: bool = False
     plain_schema: bool = False
     no_system: bool = False
@@ -79,7 +81,7 @@ class Learned:
         if self.adaptive:
             set_adaptive(body)
         set_levels(body, self.levels)
-        bodies.drop(body, self.dropped)
+        bodies.drop(body, self.dropped | (self.never_off & switched_off(body) if self.never_off else set()))
         for holder in bodies.holders(body):
             for name in self.renamed.keys() & holder.keys():
                 holder[self.renamed[name]] = holder.pop(name)
@@ -155,7 +157,9 @@ class Adjustments:
             change = Change("" if learned.streams is not None else note)
             learned.streams = not body.get("stream")
             return change
-        if wanted := wanted_thoughts(found, body):
+        if wanted := wanted_thoughts(found):
+            if has_thoughts(body, wanted):
+                return None
             learned.thoughts = wanted
             return Change("")
         names = refused_names(found, body, model)
@@ -169,6 +173,13 @@ class Adjustments:
             known = learned.levels.get((level.name, level.refused))
             learned.levels[level.name, level.refused] = level.taken
             return Change("" if known == level.taken else note)
+        if off := switched_off(body) & set(names):
+            # Thinking may be refused too; then the next request shows it.
+            new, names = off - learned.never_off, [name for name in names if name not in off]
+            learned.never_off |= off
+            if not names:
+                listed = " or ".join(sorted(new))
+                return Change(f"accepts no {listed} that turns thinking off" if new else "")
         return _drop(learned, names)
 
 

@@ -14,7 +14,7 @@ from ...core.caching.regex import regex
 from .reports import Report
 from .thinking import effort_of
 
-__all__ = ["Level", "other_level", "set_adaptive", "set_levels", "wants_adaptive"]
+__all__ = ["Level", "other_level", "set_adaptive", "set_levels", "switched_off", "wants_adaptive"]
 
 RANKS = {"none": 0, "minimal": 1, "low": 2, "medium": 3, "default": 3, "high": 4, "xhigh": 5, "max": 6}
 """Levels of hosts, from the least thinking to the most. "default" is Groq's."""
@@ -23,8 +23,19 @@ PLACES = (
     (("reasoning", "effort"), "reasoning"),
     (("output_config", "effort"), "output_config.effort"),
     (("generationConfig", "thinkingConfig", "thinkingLevel"), "thinkingConfig"),
+    (("generationConfig", "thinkingConfig", "thinking_level"), "thinkingConfig"),
 )
 """Where a request has its level, and the name of that parameter."""
+SWITCHES = {
+    "reasoning_effort": ("",),
+    "enable_thinking": ("",),
+    "reasoning": ("effort", "enabled"),
+    "thinking": ("type",),
+    "chat_template_kwargs": ("enable_thinking",),
+    "thinkingConfig": ("thinking_budget", "thinkingBudget", "thinking_level", "thinkingLevel"),
+}
+"""Parameters that can turn thinking off, and the fields of them that say so; "" for the value itself."""
+OFF = ("none", "disabled", "MINIMAL", 0)
 _LEVELS = "|".join(RANKS)
 _QUOTED = regex(rf"['\"`]({_LEVELS})['\"`]", re.IGNORECASE)
 _LISTED = regex(
@@ -61,6 +72,20 @@ def other_level(message: str, names: list[str], body: dict[str, Any]) -> Level |
             taken = min(known, key=lambda word: (abs(RANKS[word] - wanted), RANKS[word]))
             return Level(name, now, taken.upper() if now.isupper() else taken)
     return None
+
+
+def switched_off(body: dict[str, Any]) -> set[str]:
+    """The parameters of `body` that turn thinking off, or as far down as the model can."""
+    settings = {**body, **body.get("generationConfig", {})}
+    return {
+        name
+        for name, fields in SWITCHES.items()
+        if name in settings and any(_field(settings[name], one) in OFF for one in fields)
+    }
+
+
+def _field(value: Any, name: str) -> Any:
+    return value if not name else value.get(name) if isinstance(value, dict) else None
 
 
 def set_levels(body: dict[str, Any], taken: dict[tuple[str, str], str]) -> None:

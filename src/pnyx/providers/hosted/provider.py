@@ -157,7 +157,7 @@ class HostedProvider:
         if self._dialect.thinking == "effort":
             set_thinking(request.body, self._hostname, call, learned.reasons)
         elif self._dialect.thinking == "openrouter":
-            set_router_thinking(request.body, call)
+            set_router_thinking(request.body, call, learned.reasons)
         if any(message.tool_calls for message in call.messages):
             field = ("reasoning",) if self._dialect.thinking == "openrouter" else ()
             return_thoughts(request.body, call, learned.thoughts, *field)

@@ -200,8 +200,11 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
             return _wrapped(inner, around, code, depth)
         # Spring, Fastify and Nest have the phrase of the status as `error`, and the words beside it.
         words = next((one for name in _MESSAGES if isinstance(one := around.get(name), str)), "")
+        items = _items(around.get("issues"))  # of Zod, as Venice sends them
+        words = words if not items else "; ".join(one.message for one in items)
         text = f"{found}: {words}" if words not in str(found) else str(found)
-        return Report(next(filter(None, map(_status, names)), 0) or _status_in(names), text, code)
+        status = next(filter(None, map(_status, names)), 0) or _status_in(names)
+        return Report(status, text, code, items[0].param if items else "", items)
     found = _spelt(found)
     numbers = [found.get(name) for name in ("code", "status", "status_code", "http_code", "statusCode")]
     numbers += [around.get(name) for name in ("code", "status", "status_code")] if around is not found else []
@@ -220,7 +223,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         if isinstance(message, str)
         else json.dumps(message or dict(found), ensure_ascii=False, default=str)
     )
-    raw = _quoted(found)
+    raw, behind = _quoted(found), None
     if raw and str(raw) not in text:
         inner = _inner(raw)
         inner = inner and (inner.get("error") or inner)
@@ -233,6 +236,8 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     param = _path(found.get("param"))
     if " " in param:  # of MiMo, whose message never says more than that a parameter is wrong
         text, param = f"{text}: {param}", ""
+    if behind and not param:
+        return Report(status, text, code, behind.param, behind.items, details)
     return Report(status, text, code, param, details=details)
 
 
@@ -255,7 +260,8 @@ def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, dep
 
 def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
-    places = (message, found.get("errors"), found.get("extra"), None if message else found)
+    listed = (found.get(name) for name in ("errors", "issues", "extra"))
+    places = (message, *listed, None if message else found)
     return next(filter(None, map(_items, places)), ()) or _items(found.get("details"), "loc")
 
 
@@ -276,7 +282,9 @@ def _is_words(found: Any) -> bool:
 
 def _item(found: Mapping[str, Any]) -> Report:
     """One of several failures: of pydantic, whose `loc` starts with "body", or of a host like it."""
-    path = _path(next((found[name] for name in ("loc", "param", "field", "key") if found.get(name)), ""))
+    path = _path(
+        next((found[name] for name in ("loc", "path", "param", "field", "key") if found.get(name)), "")
+    )
     text = next((str(found[name]) for name in _MESSAGES if found.get(name)), json.dumps(found, default=str))
     kind = found.get("type") or found.get("code")
     return Report(0, f"{path}: {text}" if path else text, str(kind or ""), path)

@@ -73,8 +73,16 @@ def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> 
             body.pop("reasoning_effort", None)
 
 
-def set_router_thinking(body: dict[str, Any], call: Call) -> None:
-    """Add the limit of thinking of `call` as OpenRouter reads it, at whatever address it is."""
-    if call.thinking_tokens and call.effort != "none" and "reasoning" not in body:
-        body.pop("reasoning_effort", None)
-        body["reasoning"] = {"max_tokens": call.thinking_tokens}
+def set_router_thinking(body: dict[str, Any], call: Call, reasons: bool) -> None:
+    """Add how much `call` may think as OpenRouter reads it, at whatever address it is.
+
+    reasons: whether the model has written thoughts. Some models of the router refuse to be without them.
+    """
+    if call.effort is None and call.thinking_tokens is None:
+        return
+    effort = call.effort or effort_of(call.thinking_tokens or 0)
+    named = body.pop("reasoning_effort", None) is not None
+    if effort == "none" and not (reasons or named):
+        return
+    tokens = call.thinking_tokens if effort != "none" else None
+    body["reasoning"] = {"max_tokens": tokens} if tokens else {"effort": effort}

@@ -30,7 +30,7 @@ PROMPT_TOKENS = 800
 """About as many as our longest prompts have beside the question and its material."""
 SHORTER = (0.6, 0.8)
 """Shares to which a too long request is shortened; the second if the question is too long for the first."""
-MARGIN = 0.8
+MARGINS = (0.8, 0.95)
 """Of what fits by a host's numbers: its window is for the reply too, and its tokens are not our estimate."""
 
 
@@ -44,7 +44,8 @@ def shorter(fits: float | None) -> tuple[float, ...]:
 
     fits: the share that fits by the numbers of the host, or None.
     """
-    return SHORTER if fits is None or fits * MARGIN >= SHORTER[0] else (fits * MARGIN, *SHORTER)
+    known = (fits * margin for margin in MARGINS if fits is not None)
+    return (*(share for share in known if share < SHORTER[0]), *SHORTER)
 
 
 def room_left(seat: Seat, question: str, files: Sequence[File]) -> float:

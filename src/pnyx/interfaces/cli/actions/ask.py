@@ -91,6 +91,8 @@ def read_question(argument: str | None, output: Output) -> str:
             raise UsageError('no question: pass it as an argument, or pass "-" and write it to stdin')
         output.err.write(output.err.paint("Question: ", "bold"))
         raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
+        if not raw.endswith(b"\n"):  # Ctrl-D
+            output.err.line()
     else:
         raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
     return as_text(raw).strip("\r\n")

@@ -12,7 +12,8 @@ from typing import Any
 
 from ....config.schema import Settings
 from ....config.stored_keys import stored
-from ....errors import UsageError
+from ....errors import MissingExtra, UsageError
+from ....extras import need
 from ....providers.catalogue import STRONG
 from ....providers.installed import key_variables
 from ...integrate.assistants import Assistant, Surroundings, assistant, assistants
@@ -139,7 +140,9 @@ def _argv(project: bool) -> list[str]:
     """Return the command that starts the server. Programs with a window do not have the shell's $PATH."""
     if project:
         return ["pnyx", "mcp"]  # the file is for other machines too
-    found = shutil.which("pnyx")
+    found, own = shutil.which("pnyx"), shutil.which("pnyx", path=os.path.dirname(sys.executable))
+    if found and own and not os.path.samefile(found, own):
+        found = own  # the first on $PATH is of another installation
     return [os.path.abspath(found), "mcp"] if found else [sys.executable, "-P", "-m", "pnyx", "mcp"]
 
 
@@ -164,7 +167,11 @@ def _key_variables(settings: Settings) -> Iterator[str]:
 
 
 def _explain(output: Output, one: Assistant, variables: list[str]) -> None:
-    """Say where the server gets its keys from."""
+    """Say where the server gets its keys from, and what it needs that is not installed."""
+    try:
+        need("mcp", f"{one.title} cannot start `pnyx mcp` yet: it")
+    except MissingExtra as exc:
+        output.error(str(exc))
     if keys := [name for name in variables if name != BUS]:
         output.note(one.about_keys(keys))
 

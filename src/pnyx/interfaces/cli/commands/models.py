@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import json_option
+from ..options import complete, json_option
 from ..terminal.output import streams
 
 __all__ = ["models"]
@@ -27,7 +27,7 @@ def models(ctx: click.Context, as_json: bool) -> int:
 
 
 @models.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete("complete_weights"))
 @click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 def pull(name: str, quiet: bool) -> int:
     """Download the embedded model NAME, verify it, and print its path.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -49,12 +51,13 @@ class LiveProgress(Progress):
             force_terminal=True,
             color_system="standard" if output.err.painted else None,
         )
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live = self._new_view()
         self._began = time.monotonic()
         self._ticker: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> LiveProgress:
         self._live.start()
+        self._watch_suspension()
         self._ticker = asyncio.create_task(self._tick())
         return self
 
@@ -63,8 +66,27 @@ class LiveProgress(Progress):
             self._ticker.cancel()
             with suppress(asyncio.CancelledError):
                 await self._ticker
+        if hasattr(signal, "SIGTSTP"):
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGTSTP)
         self._live.update(Text(""))
         self._live.stop()
+
+    def _new_view(self) -> Live:
+        return Live(console=self._console, auto_refresh=False, transient=True)
+
+    def _watch_suspension(self) -> None:
+        # Windows has no such signal, and where the shell has no jobs it is ignored.
+        if hasattr(signal, "SIGTSTP") and signal.getsignal(signal.SIGTSTP) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, self._suspend)
+
+    def _suspend(self) -> None:
+        """On Ctrl-Z, give the terminal with its cursor back to the shell; after `fg`, draw the view again."""
+        self._live.stop()
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGTSTP)
+        os.kill(os.getpid(), signal.SIGTSTP)  # returns when the process goes on
+        self._live = self._new_view()  # below what the shell has written
+        self._live.start()
+        self._watch_suspension()
 
     def say(self, *lines: str) -> None:
         # Printing redraws the view below, which must then be up to date.

@@ -18,6 +18,8 @@ THOUGHTS = (
     *("thoughts", "thought", "reasoningContent", "thinkingContent", "reasoning_summary"),
 )
 """Fields of thoughts, of which a host may send several with the same text."""
+ARGUMENTS = ("arguments", "parameters", "args", "input")
+"""Fields of a tool call's arguments."""
 TEXT_PARTS = ("", "text", "output_text", "input_text")
 
 
@@ -171,7 +173,7 @@ class OpenAIReader(Reader):
         name = text_of(function.get("name"))
         tool = self.tools.setdefault(self._place(call.get("index"), id, name, whole), ToolCallParts())
         tool.id, tool.name = tool.id or id, tool.name or name
-        arguments = function.get("arguments", function.get("parameters"))
+        arguments = next((function[name] for name in ARGUMENTS if function.get(name) is not None), None)
         if isinstance(arguments, str):
             if whole:
                 tool.written.clear()
