@@ -143,14 +143,16 @@ def rows(connection: Connection, ids: Sequence[str], most_chars: float = inf) ->
 
 
 def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:
-    """Return the runs of a conversation, in order. prefix: start of its id, or of the id of one of its runs.
+    """Return the runs of a conversation, in order, those that are over without their spec.
+
+    prefix: start of the id of the conversation, or of the id of one of its runs.
 
     Raises `NotFound` for no or several conversations.
     """
     of_owner = () if owner is None else (owner == _OWNER,)
 
     def turns(name: str) -> list[RunRow]:
-        query = select(*COLUMNS).where(runs.c.conversation == name, *of_owner)
+        query = select(*LISTED).where(runs.c.conversation == name, *of_owner)
         return read_rows(connection, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
 
     if is_text(prefix) and (whole := turns(prefix)):

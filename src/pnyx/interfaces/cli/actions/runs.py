@@ -336,7 +336,7 @@ def cancel(run_id: str) -> int:
 
     async def end() -> Record:
         async with RunService.open(settings) as service:
-            return await service.read(await service.cancel(run_id))
+            return await service.state(await service.cancel(run_id))
 
     result = asyncio.run(end()).result
     if result.status == "cancelled":
