@@ -36,6 +36,7 @@ __all__ = [
     "conversation",
     "create",
     "find",
+    "ids",
     "listing",
     "log",
     "logs",
@@ -110,6 +111,12 @@ def listing(
     """
     query = page_query(connection, Filters(**filters), limit, after)
     return _within(connection, connection.execute(query).all(), LIST_CHARS)
+
+
+def ids(connection: Connection, owner: str, prefix: str, limit: int) -> Sequence[str]:
+    """Return the ids of an owner's runs that start with `prefix`, newest first. Their texts are not read."""
+    query = page_query(connection, Filters(owner=owner, prefix=prefix), limit, None)
+    return connection.execute(query.with_only_columns(runs.c.id)).scalars().all()
 
 
 def _within(connection: Connection, found: Sequence[Any], most_chars: float) -> Rows:
