@@ -152,15 +152,13 @@ class RunRecords:
         work = partial(work, protocol=protocol, since=since)
         return await self._database.read(partial(work, owner=owner, except_owner=without))
 
-    async def run_rows(
-        self, owner: str, limit: int, *, prefix: str = "", after: tuple[str, str] | None = None
-    ) -> list[store.RunRow]:
-        """The rows of an owner's runs, newest first. prefix: of their ids.
+    async def run_rows(self, owner: str, limit: int, after: tuple[str, str] | None = None) -> store.Rows:
+        """The rows of an owner's runs, newest first. after: as in `store.listing`."""
+        return await self._database.read(partial(store.listing, limit=limit, owner=owner, after=after))
 
-        after: only those listed after the run of this `created_at` and id.
-        """
-        work = partial(store.listing, limit=limit, owner=owner, prefix=prefix, after=after)
-        return await self._database.read(work)
+    async def run_ids(self, owner: str, prefix: str, limit: int) -> Sequence[str]:
+        """The ids of an owner's runs that start with `prefix`, newest first."""
+        return await self._database.read(partial(store.ids, owner=owner, prefix=prefix, limit=limit))
 
     async def recall(
         self, text: str, limit: int, *, owner: str | None = None, without: str | None = None

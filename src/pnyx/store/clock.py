@@ -1,7 +1,7 @@
 """The clock of the database, by which leases are written and read.
 
-The machines of workers may have wrong clocks; all of them share that of PostgreSQL. SQLite's is that of the
-machine that all its processes are on.
+The machines of workers may have wrong clocks; all of them share that of PostgreSQL. With SQLite all processes
+are on one machine, whose monotonic clock they share: it does not jump when the time of the machine is set.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from .prepared import Prepared
 
-__all__ = ["clock", "read_clock"]
+__all__ = ["MONOTONIC", "clock", "read_clock"]
+
+MONOTONIC = "pnyx_monotonic"
+"""The name of `time.monotonic` in the SQL of our connections to SQLite."""
 
 
 class clock(FunctionElement[float]):  # noqa: N801 (a function of SQL)
-    """The time of the database in seconds since 1970, as an expression."""
+    """The time of the database in seconds, as an expression: since 1970, or with SQLite monotonic."""
 
     type = Float()
     inherit_cache = True
@@ -26,7 +29,7 @@ class clock(FunctionElement[float]):  # noqa: N801 (a function of SQL)
 
 @compiles(clock, "sqlite")
 def _sqlite(element: clock, compiler: Any, **options: Any) -> str:
-    return "((julianday('now') - 2440587.5) * 86400.0)"
+    return f"{MONOTONIC}()"
 
 
 @compiles(clock, "postgresql")
@@ -38,5 +41,5 @@ _READ = Prepared(select(clock()))
 
 
 def read_clock(connection: Connection) -> float:
-    """Return the time of the database in seconds since 1970."""
+    """Return the time of the database, as `clock`."""
     return float(_READ(connection, {})[0][0])

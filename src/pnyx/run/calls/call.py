@@ -120,7 +120,7 @@ class ModelCall:
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
-                squeezed = True
+                squeezed, tries = True, tries - 1
                 size = tokens(self._text())
                 wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
             if wait is not None and wait >= self.deadline.left:
