@@ -6,6 +6,8 @@ are on one machine, whose monotonic clock they share: it does not jump when the 
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from typing import Any
 
 from sqlalchemy import Connection, Float, select
@@ -14,7 +16,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from .prepared import Prepared
 
-__all__ = ["MONOTONIC", "clock", "read_clock"]
+__all__ = ["add_clock", "clock", "read_clock"]
 
 MONOTONIC = "pnyx_monotonic"
 """The name of `time.monotonic` in the SQL of our connections to SQLite."""
@@ -35,6 +37,11 @@ def _sqlite(element: clock, compiler: Any, **options: Any) -> str:
 @compiles(clock, "postgresql")
 def _postgresql(element: clock, compiler: Any, **options: Any) -> str:
     return "extract(epoch FROM clock_timestamp())::double precision"
+
+
+def add_clock(connection: sqlite3.Connection, _: object = None) -> None:
+    """Let a connection to SQLite read the clock; a listener of an engine's `connect`."""
+    connection.create_function(MONOTONIC, 0, time.monotonic)
 
 
 _READ = Prepared(select(clock()))

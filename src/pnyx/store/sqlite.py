@@ -20,7 +20,7 @@ from sqlalchemy import Connection, StaticPool, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from .clock import MONOTONIC
+from .clock import add_clock
 from .postgresql import Work
 from .prepared import driver_of
 
@@ -47,7 +47,7 @@ class SQLite:
             poolclass=StaticPool if alone else None,
             connect_args={"timeout": BUSY_S, "check_same_thread": False},
         )
-        event.listen(self._engine, "connect", _add_clock)
+        event.listen(self._engine, "connect", add_clock)
         if not read_only:
             event.listen(self._engine, "connect", partial(_configure, alone=alone))
         elif "vfs" in url.query:
@@ -133,10 +133,6 @@ def _read_only_url(path: Path) -> URL:
     return URL.create(
         "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", "mode": "ro", **how}
     )
-
-
-def _add_clock(connection: Any, _: object) -> None:
-    connection.create_function(MONOTONIC, 0, time.monotonic)
 
 
 def _keep_index(connection: Any, _: object) -> None:
