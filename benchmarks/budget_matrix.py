@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import tempfile
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha512
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,8 @@ CAPS = (2.0, 1.2, 0.5)
 QUESTION = "Our team of six keeps four services in one repository. Should we split them into several?"
 PROSE = sized_text(round(100_000 / BYTES_OUT), "notes")
 SOURCES = sorted(Path(pnyx.__file__).parent.glob("run/**/*.py"))
+RUSSIAN = 700 * "Рабочая группа рекомендует оставить четыре сервиса в одном репозитории. "
+HASHES = "".join(f'"sha512-{b64encode(sha512(b"%d" % n).digest()).decode()}",\n' for n in range(1_000))
 CODE = "".join(source.read_text("utf-8") for source in SOURCES)[:100_000]
 
 
@@ -50,7 +54,8 @@ CODE = "".join(source.read_text("utf-8") for source in SOURCES)[:100_000]
 class Case:
     """A panel and its host. ratio: tokens of thinking for one of the text. tool: tokens of a tool's result.
 
-    caching: whether prompts are read from a cache, and written to it. fields: of the spec.
+    caching: whether prompts are read from a cache, and written to it. bytes_in: bytes of a prompt that are a
+    token. fields: of the spec.
     """
 
     seats: tuple[Seat, ...] = SEATS
@@ -58,6 +63,7 @@ class Case:
     ratio: float = 0.0
     tool: int = 0
     caching: bool = False
+    bytes_in: float = BYTES_IN
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -81,6 +87,8 @@ CASES = {
     "a tool's 20,000 tokens": Case(tool=20_000, fields={"tools": ("web_search",)}),
     "100 kB of prose": Case(fields=with_file(PROSE)),
     "100 kB of code": Case(fields=with_file(CODE)),
+    "100 kB of hashes": Case(bytes_in=1.55, fields=with_file(HASHES)),
+    "100 kB of Russian": Case(bytes_in=7.0, fields=with_file(RUSSIAN)),
     "a prompt cache": Case(CACHED, caching=True),
     "a prompt cache, 100 kB": Case(CACHED, caching=True, fields=with_file(PROSE)),
     "dear and cheap models": Case(priced(Price(30, 150), Price(0.1, 0.4), Price(0.05, 0.2))),
@@ -114,10 +122,10 @@ class CaseHost(SizedHost):
     def usage(self, call: Call, output: int, thoughts: int) -> Usage:
         whole = "\n".join(message.text for message in call.messages)
         size = len(whole.encode()) + (len(call.schema.json) if call.schema else 0)
-        tokens, earlier = round(size / BYTES_IN) + 8, self.seen.setdefault(call.model, [])
+        tokens, earlier = round(size / self.case.bytes_in) + 8, self.seen.setdefault(call.model, [])
         shared = max((_shared(whole, other) for other in earlier), default=0) if self.case.caching else 0
         earlier.append(whole)
-        cached = round(shared / BYTES_IN) if shared > 4000 else 0
+        cached = round(shared / self.case.bytes_in) if shared > 4000 else 0
         return Usage(tokens, cached, output, thoughts, tokens - cached if self.case.caching else 0)
 
 

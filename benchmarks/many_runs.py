@@ -51,6 +51,7 @@ COMMANDS = {
     "recall, a frequent word": "recall w5x",
     "recall, three frequent words": "recall 'w0x w1x w5x'",
     "recall, a phrase": "recall '\"w0x w1x\"'",
+    "recall, a phrase of no run": "recall '\"w0x w0x w0x w0x\"'",
     "recall, a rare phrase": "recall '\"w0x w900x\"'",
     "recall, a word of some": "recall w900x",
     "recall, a rare word": "recall w15000x",

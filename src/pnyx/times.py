@@ -13,9 +13,9 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Unit -> seconds."""
 
 
-def now() -> str:
-    """Return the time in UTC, ISO 8601 with milliseconds."""
-    second, rest = divmod(time.time_ns(), 1_000_000_000)
+def now(ahead_s: float = 0.0) -> str:
+    """Return the time in UTC, ISO 8601 with milliseconds. ahead_s: of another clock."""
+    second, rest = divmod(time.time_ns() + round(ahead_s * 1e9), 1_000_000_000)
     return f"{_second(second)}.{rest // 1_000_000:03d}Z"
 
 

@@ -321,14 +321,18 @@ def test_variable_sets_its_key(
         ),
         ("PNYX_RUN_RETRIES", "NaN", "run.retries in $PNYX_RUN_RETRIES must be a whole number, not nan"),
         ("PNYX_PANEL_SEATS", "a:b", "unknown variable PNYX_PANEL_SEATS in the environment"),
-        ("PNYX_STORAGE_URL", "x", "unknown variable PNYX_STORAGE_URL in the environment"),
+        (
+            "PNYX_STORAGE_URL",
+            "x",
+            "unknown variable PNYX_STORAGE_URL in the environment; did you mean PNYX_DATABASE?",
+        ),
+        ("PNYX_FOO", "1", "unknown variable PNYX_FOO in the environment"),
     ],
 )
 def test_variable_that_cannot_be_used_is_named(
     settings: Write, variable: str, text: str, message: str
 ) -> None:
-    (found,) = problems(lambda: settings(env={variable: text}))
-    assert found.startswith(message)
+    assert problems(lambda: settings(env={variable: text})) == [message]
 
 
 def test_a_bare_database_path_starts_in_the_folder_of_its_file(settings: Write, tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ def test_a_module_of_a_hostile_folder_is_not_imported(
     for name in ("pnyx", "click", "pip"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the module of the folder')\n")
     with monkeypatch.context() as patch:
-        patch.setattr("shutil.which", lambda name: None)
+        patch.setattr("shutil.which", lambda name, path=None: None)
         start = _argv(project=False)
     done = subprocess.run([*start[:-1], "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

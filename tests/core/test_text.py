@@ -97,6 +97,11 @@ def test_the_estimate_of_tokens_is_never_below_what_prose_needs(text: str) -> No
     assert estimate_tokens(text) >= most_tokens(text) >= len(text.encode("utf-8", "surrogatepass")) // 6
 
 
+@given(st.text("abcXYZ09-_/+{}é議", max_size=300), st.text("abcXYZ09-_/+{}é議", max_size=300))
+def test_a_part_never_has_more_tokens_than_the_whole(one: str, other: str) -> None:
+    assert most_tokens(one) <= most_tokens(one + other) <= most_tokens(one) + most_tokens(other)
+
+
 TOKENS = {
     "The working group recommends keeping the four services in one repository for now, because splitting "
     "them would cause additional coordination and would not make any of them faster.": 30,
@@ -116,6 +121,19 @@ TOKENS = {
     "depoda tutulmasını önermektedir.": 56,
     "Рабочая группа рекомендует оставить четыре сервиса в одном репозитории, поскольку разделение "
     "потребует дополнительных согласований.": 66,
+    '"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6'
+    '+SfaPg=="': 72,
+    "c73bcdcc-2669-4bf6-81d3-e4ae73fb11fd 8f14e45f-ceea-467f-a0e6-1b8d1c1e7f3a "
+    "d3d94468-02a4-4259-b55d-38e6d163e820": 78,
+    "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931"
+    "bd47417a81a538327af927da3e": 76,
+    "847.4337,94210,0.255069\n495.4351,7311,0.449491\n651.5930,58915,0.788723\n93.8596,2834,0.028347\n"
+    "835.7651,43276,0.762280\n": 69,
+    '[{"id":1,"n":"x1","ok":true,"v":5833},{"id":2,"n":"x2","ok":false,"v":914},{"id":3,"n":"x3","ok":true,'
+    '"v":77}]': 54,
+    "2001:db8:85a3:9f1c:1319:8a2e:370:7348\nfe80:1ff:fe23:4567:890a:cc12:d2e3:f001\n": 52,
+    "THE LICENSOR GRANTS NO WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING MERCHANTABILITY AND "
+    "FITNESS.": 22,
     "工作组建议暂时将四个服务保留在同一个代码仓库中，因为拆分会带来额外的协调成本。": 42,
 }
 """The most tokens of each text in the encodings o200k, cl100k and that of Claude 2."""

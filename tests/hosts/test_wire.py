@@ -8,6 +8,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, Message
 from pnyx.providers.hosted.provider import open_hosted
@@ -86,6 +88,23 @@ async def test_a_limit_that_a_gateway_quotes_is_waited_for() -> None:
     assert isinstance(error, ProviderError)
     assert error.retry_after is not None
     assert 0 < error.retry_after <= 50
+
+
+@pytest.mark.parametrize(
+    ("body", "wait"),
+    [
+        (b'{"error": {"code": 429, "message": "slow down"}}', 7),
+        (b'data: {"error": {"code": 529, "message": "busy"}}\n\n', 7),
+        (b'{"error": {"code": 429, "message": "slow down, try again in 3 s"}}', 3),
+        (b'{"error": {"code": 401, "message": "no such key"}}', None),
+    ],
+)
+async def test_an_error_inside_a_reply_is_tried_again_after_the_wait_of_its_headers(
+    body: bytes, wait: float | None
+) -> None:
+    error = await ask(b"HTTP/1.1 200 OK\r\nRetry-After: 7\r\n\r\n" + body)
+    assert isinstance(error, ProviderError)
+    assert error.retry_after == wait
 
 
 async def test_a_compressed_stream_that_breaks_off_behind_its_end_is_whole() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha512
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,16 @@ async def test_one_call_finishes_under_a_cap_of_twice_its_cost_whatever_most_of_
     handle = await node.runner.start(spec("single", files=files, budget_usd=2 * usual))
     result = await handle.result()
     assert (result.status, result.usage["cost_usd"]) == ("single", pytest.approx(usual))
+
+
+def test_a_file_of_hashes_is_expected_and_reserved_with_the_tokens_that_it_has() -> None:
+    text = "".join(f"{b64encode(sha512(b'%d' % n).digest()).decode()}\n" for n in range(1_000))
+    file = File.of_text("lock.txt", text.encode(), text)
+    counted = len(text) / 1.55  # in the encoding o200k; tests/core/test_text.py has counts
+    expected = expect(spec("single", files=(file,)))
+    assert expected is not None
+    assert file.tokens >= counted
+    assert 0.5 <= expected.cost / NUSD / (counted * 3e-6) <= 1.5
 
 
 async def test_a_limit_of_thinking_that_is_not_used_up_stops_no_run(make: Callable[[Host], Node]) -> None:

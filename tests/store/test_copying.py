@@ -7,7 +7,10 @@ import json
 import os
 import shutil
 import sqlite3
+import time
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +19,12 @@ from sqlalchemy import Connection, select
 
 from pnyx.errors import StoreError, UsageError
 from pnyx.reliability.feedback import JudgedRun
-from pnyx.store import Database, keys
+from pnyx.store import Database, copying, keys, postgresql
 from pnyx.store.copying import TABLES, backup, restore
 from pnyx.store.documents.contents import add_contents
 from pnyx.store.money import holds
 from pnyx.store.money.cost_sums import sum_up
-from pnyx.store.records import outcomes, shares
+from pnyx.store.records import outcomes, shares, word_index
 from pnyx.store.records import runs as store
 from pnyx.store.records.labels import LabelChange, change_labels
 from pnyx.store.schema import runs
@@ -142,6 +145,28 @@ async def test_a_backup_of_sqlite_is_restored_into_postgresql(postgres_url: str,
     assert (await (await moved.start(options={"rounds": 1})).result()).status == "decided"
     await moved.runner.close()
     await node.runner.close()
+
+
+async def test_between_the_statements_of_a_copy_postgresql_waits(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended the session after 15 s, and a large backup takes longer to check and to index."""
+    monkeypatch.setattr(postgresql, "_END_SILENT", "SET idle_in_transaction_session_timeout = 200")
+    node = await filled(str(tmp_path / "here.db"))
+    await backup(node.database, tmp_path / "all.pnyx")
+    for module, name in ((copying, "_check_references"), (word_index, "add_missing")):
+        monkeypatch.setattr(module, name, partial(_slow, getattr(module, name)))
+    target = await Database.open(postgres_url)
+    await restore(target, tmp_path / "all.pnyx", with_keys=True)
+    await backup(target, tmp_path / "again.pnyx")
+    assert await target.read(everything) == await node.database.read(everything)
+    await target.close()
+    await node.runner.close()
+
+
+def _slow(work: Callable[..., Any], *arguments: Any) -> Any:
+    time.sleep(0.5)
+    return work(*arguments)
 
 
 async def test_a_running_run_continues_after_a_restore(database_url: str, tmp_path: Path) -> None:

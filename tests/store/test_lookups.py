@@ -97,6 +97,7 @@ WORKS: dict[str, Callable[[Connection], Any]] = {
     "with a tag, pinned, of a status": lambda c: store.listing(c, tag="a", pinned=True, status="decided"),
     "of a status": lambda c: store.listing(c, status="paused"),
     "of a status, after another": lambda c: store.listing(c, status="paused", after=AFTER),
+    "ids with a prefix": lambda c: store.ids(c, "local", name(7)[:5], 20),
     "labels": lambda c: read_labels(c, [name(1), name(2)]),
     "costs since a day": lambda c: cost_sums(c, "2026-01-01"),
     "costs of a run": lambda c: costs_of(c, name(1)),

@@ -39,9 +39,10 @@ _SETTINGS = {
 class PostgresServer:
     """One server with its own data folder. A stopped one can be started again, on the same port."""
 
-    def __init__(self) -> None:
+    def __init__(self, primary: PostgresServer | None = None) -> None:
+        """primary: the running server of which this one is a standby."""
         self._bin = _binaries()
-        self._password = secrets.token_hex(8)
+        self._password: str = secrets.token_hex(8) if primary is None else primary._password
         self._names = (f"test_{n}" for n in itertools.count(1))
         self._process: subprocess.Popen[bytes] | None = None
         # Not below pytest's folder, which only its owner may enter; its name has to fit a socket's path.
@@ -49,6 +50,11 @@ class PostgresServer:
         self._data, self._log = self._home / "data", self._home / "log"
         self._as = _unprivileged(self._home)
         self.port = _free_port()
+        if primary is not None:
+            at = (f"--host={primary._home}", f"--port={primary.port}", "--username=pnyx")
+            how = ("--checkpoint=fast", "--no-sync", "--write-recovery-conf")
+            self._run("pg_basebackup", f"--pgdata={self._data}", *at, *how)
+            return
         with _file(self._home / "password", self._password) as password:
             self._run(
                 "initdb",
@@ -74,6 +80,10 @@ class PostgresServer:
                 raise RuntimeError(f"PostgreSQL did not start:\n{self._log.read_text(errors='replace')}")
             time.sleep(0.01)
 
+    def promote(self) -> None:
+        """Make a standby take writes."""
+        self.sql("SELECT pg_promote()")
+
     def stop(self, *, at_once: bool = False) -> None:
         """Stop, closing sessions in order, or `at_once` as in a crash: the next start recovers."""
         if self._process is not None:
@@ -98,6 +108,14 @@ class PostgresServer:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(each, signal.SIGCONT)
 
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def give(self, folder: Path) -> None:
+        """Let the server write in a folder: it may run as another user."""
+        if "user" in self._as:
+            os.chown(folder, self._as["user"], self._as["group"])
+
     def remove(self) -> None:
         """Stop and delete all of it."""
         self.stop(at_once=True)
@@ -107,12 +125,12 @@ class PostgresServer:
     def database(self) -> Iterator[str]:
         """The URL of a new, empty database, dropped afterwards even if sessions are still open."""
         name = next(self._names)
-        self._sql(f"CREATE DATABASE {name}")
+        self.sql(f"CREATE DATABASE {name}")
         try:
             yield f"postgresql+asyncpg://pnyx:{self._password}@127.0.0.1:{self.port}/{name}"
         finally:
             if self._process is not None:
-                self._sql(f"DROP DATABASE {name} WITH (FORCE)")
+                self.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _ready(self) -> bool:
         # The server writes its process id on the first line, and its state on the eighth, for pg_ctl.
@@ -121,15 +139,17 @@ class PostgresServer:
             return (
                 self._process is not None
                 and lines[0] == str(self._process.pid)
-                and lines[7].strip() == "ready"
+                and lines[7].strip() in ("ready", "standby")
             )
         return False
 
-    def _sql(self, statement: str) -> None:
+    def sql(self, statement: str) -> str:
+        """Execute a statement as superuser, and return what it prints."""
         where = (f"--host={self._home}", f"--port={self.port}", "--username=pnyx", "--dbname=postgres")
-        self._run("psql", "--no-psqlrc", "--quiet", *where, f"--command={statement}")
+        how = ("--no-psqlrc", "--quiet", "--tuples-only", "--no-align")
+        return self._run("psql", *how, *where, f"--command={statement}")
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def _run(self, program: str, *arguments: str) -> str:
         done = subprocess.run(
             [str(self._bin / program), *arguments],
             capture_output=True,
@@ -140,6 +160,7 @@ class PostgresServer:
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed ({done.returncode}):\n{done.stdout}{done.stderr}")
+        return done.stdout.strip()
 
 
 def _binaries() -> Path:

@@ -22,7 +22,7 @@ from ..core.protocol import Option, Protocol
 from ..errors import ConfigError, UsageError, listed
 from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
-from ..similar import nearest
+from ..similar import closest, nearest
 from .file_layers import absolute, read_files
 from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, origin, to_tables
 from .paths import data_dir, models_dir
@@ -44,6 +44,7 @@ Check = Callable[[Settings], Iterable[str]]
 Locations = Callable[[], Mapping[str, str]]
 DATABASE: Key = ("storage", "url")
 MASK = "[redacted]"
+PREFIX = "PNYX_"
 OTHER_VARIABLES = ("PNYX_CONFIG", "PNYX_MODELS")
 """Variables that are not settings: the settings file itself, and the folder of downloaded models."""
 NEEDS = {
@@ -147,7 +148,7 @@ def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], prob
     protocols = {f"PNYX_{re.sub('[^A-Z0-9]', '_', name.upper())}_": name for name in names}
     layer: Layer = {}
     for variable, text in env.items():
-        if not variable.startswith("PNYX_") or variable in OTHER_VARIABLES:
+        if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
             continue
         prefix = max((p for p in protocols if variable.startswith(p)), key=len, default="")
         if variable in known:
@@ -156,7 +157,11 @@ def _environment(env: Mapping[str, str], cwd: Path, names: Collection[str], prob
         elif prefix:
             key, value = (protocols[prefix], variable.removeprefix(prefix).lower()), text
         else:
-            hint = nearest(variable, (*known, *OTHER_VARIABLES))
+            # All begin alike, so only the rest can be similar: to that of a variable, or to a key's name.
+            rests = {"_".join(key).upper(): one for one, key in known.items()}
+            rests |= {one.removeprefix(PREFIX): one for one in (*known, *OTHER_VARIABLES)}
+            like = closest(variable.removeprefix(PREFIX), rests)
+            hint = f"; did you mean {rests[like]}?" if like else ""
             problems.append(f"unknown variable {dotted([variable])} in the environment{hint}")
             continue
         if text:

@@ -34,9 +34,13 @@ __all__ = [
     "shorten",
 ]
 
-_LETTERS, _BLANKS = string.ascii_letters.encode(), b" \t\r\n"
+_KINDS = bytes(
+    ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in string.ascii_letters else "0")
+    for n in range(256)
+).translate(bytes.maketrans(string.ascii_letters.encode(), b"a" * 26 + b"A" * 26))
+"""Byte -> a for small letters, A for capitals, blank, 0 for others of ASCII, ~ beyond it."""
 LETTERS_PER_TOKEN = 2.7
-"""Fewer than in code and in prose of any language in ASCII, with the tokenizer that splits them finest."""
+"""Fewer than in words of any language in ASCII, and of code, with the tokenizer that splits them finest."""
 NONCE = object()
 """The place of `{{nonce}}` in a draft."""
 JOINT = "\n\n"
@@ -312,17 +316,21 @@ def combine_digests(digests: Sequence[str]) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """An upper bound of the tokens of `text`, in prose, code or CJK: two bytes per token."""
-    return len(text.encode("utf-8", "surrogatepass")) // 2 + 8
+    """An upper bound of the tokens of `text` in any language, with two bytes per token, or `most_tokens`."""
+    return max(len(text.encode("utf-8", "surrogatepass")) // 2 + 8, most_tokens(text))
 
 
 def most_tokens(text: str) -> int:
-    """A closer upper bound of the tokens of `text`, for what a call may cost: never above `estimate_tokens`.
+    """A closer upper bound of the tokens of `text`, for what a call may cost.
 
-    2.7 letters of ASCII are a token, blanks belong to the words beside them, and any other byte may be
-    one of its own: about three bytes per token in English prose.
+    2.7 letters of ASCII are a token, and blanks belong to the words beside them: about three bytes per token
+    in English prose. Any other byte may be a token of its own, and words end between letters of two cases,
+    as in numbers, hashes and Base64; beyond ASCII two bytes are a token.
     """
-    data = text.encode("utf-8", "surrogatepass")
-    other = len(data.translate(None, _LETTERS + _BLANKS))
-    letters = len(data.translate(None, _BLANKS)) - other
-    return min(len(data) // 2, ceil(letters / LETTERS_PER_TOKEN) + other) + 8
+    kinds = text.encode("utf-8", "surrogatepass").translate(_KINDS)
+    other, beyond = kinds.count(b"0"), kinds.count(b"~")
+    letters = len(kinds) - other - beyond - kinds.count(b" ")
+    # A capital may also begin a word, so its second side counts for half.
+    cases = kinds.count(b"aA") + kinds.count(b"Aa") / 2
+    tokens = ceil(letters / LETTERS_PER_TOKEN + cases) + other
+    return min(tokens + beyond, max(tokens + beyond // 2, len(kinds) // 2)) + 8

@@ -64,7 +64,7 @@ class KeyQuota:
             found.at = -math.inf
 
     async def _check_day(self, owner: str, cap_usd: float, spec: Spec | None) -> None:
-        today = datetime.now(UTC)
+        today = datetime.fromisoformat(self._records.now())
         account = await self._records.account(f"key-day:{owner}:{today.date().isoformat()}")
         cap = round(cap_usd * NUSD)
         # What calls in flight have reserved is not spent: some of it comes back.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -30,7 +29,6 @@ from ..store.records.entries import PAGE, WHOLE_PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back
-from ..times import now
 from .keys import hash_key
 from .overviews import Overviews
 from .shares import DEFAULT_S, expiry, new_token
@@ -154,15 +152,13 @@ class RunRecords:
         work = partial(work, protocol=protocol, since=since)
         return await self._database.read(partial(work, owner=owner, except_owner=without))
 
-    async def run_rows(
-        self, owner: str, limit: int, *, prefix: str = "", after: tuple[str, str] | None = None
-    ) -> list[store.RunRow]:
-        """The rows of an owner's runs, newest first. prefix: of their ids.
+    async def run_rows(self, owner: str, limit: int, after: tuple[str, str] | None = None) -> store.Rows:
+        """The rows of an owner's runs, newest first. after: as in `store.listing`."""
+        return await self._database.read(partial(store.listing, limit=limit, owner=owner, after=after))
 
-        after: only those listed after the run of this `created_at` and id.
-        """
-        work = partial(store.listing, limit=limit, owner=owner, prefix=prefix, after=after)
-        return await self._database.read(work)
+    async def run_ids(self, owner: str, prefix: str, limit: int) -> Sequence[str]:
+        """The ids of an owner's runs that start with `prefix`, newest first."""
+        return await self._database.read(partial(store.ids, owner=owner, prefix=prefix, limit=limit))
 
     async def recall(
         self, text: str, limit: int, *, owner: str | None = None, without: str | None = None
@@ -256,17 +252,19 @@ class RunRecords:
         """Record an evaluation's outcomes, by run id. Each question counts once, by its latest run."""
 
         def record(connection: Connection) -> None:
-            time = now()
             for run_id, judged in judged_runs.items():
-                outcomes.record(connection, run_id, LEARNER, time, judged)
+                outcomes.record(connection, run_id, LEARNER, self.now(), judged)
             outcomes.forget_earlier(connection, OWNER, judged_runs.keys())
 
         await self._database.write(record)
 
+    def now(self) -> str:
+        """Return the time by the database's clock, see `Database.now`."""
+        return self._database.now()
+
     async def spending(self, since: str, owner: str | None = None) -> list[CostSum]:
         """Sums of what calls cost since a day, "YYYY-MM-DD"; "" for all days."""
-        today = datetime.now(UTC).date().isoformat()
-        work = partial(cost_sums, since=since, owner=owner, today=today)
+        work = partial(cost_sums, since=since, owner=owner, today=self.now()[:10])
         return await self._database.read(work, snapshot=True)
 
     async def run_spending(
@@ -306,7 +304,7 @@ class RunRecords:
         self, name: str, hash: str, *, expires_at: str | None = None, limits: str | None = None
     ) -> None:
         """Add a server key. expires_at, limits: as in `StoredKey`. Raises `Taken` if the name is in use."""
-        key = keys.StoredKey(name, hash, now(), expires_at, limits)
+        key = keys.StoredKey(name, hash, self.now(), expires_at, limits)
         await self._database.write(partial(keys.add, key=key))
 
     async def change_key(self, name: str, columns: Mapping[str, str | None]) -> None:
@@ -354,7 +352,7 @@ class RunRecords:
 
         def add(connection: Connection) -> shares.ShareRow:
             row = store.find(connection, prefix, owner)
-            shares.add(connection, id, row.id, hash_key(token), now(), until)
+            shares.add(connection, id, row.id, hash_key(token), self.now(), until)
             found = shares.find(connection, id)
             assert found is not None, "it was stored just now"
             return found
@@ -377,7 +375,7 @@ class RunRecords:
         """
 
         def revoke(connection: Connection) -> list[str]:
-            return list(shares.revoke(connection, store.find(connection, prefix, owner).id, now(), link))
+            return list(shares.revoke(connection, store.find(connection, prefix, owner).id, self.now(), link))
 
         return await self._database.write(revoke)
 

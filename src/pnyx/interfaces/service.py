@@ -181,7 +181,7 @@ class RunService(RunRecords):
         prefix: of the id of that run. Raises as `resolve`, and `UsageError` if that run has no answer.
         """
         row = await self.find(prefix, owner)
-        turns = await self.turns(row.id, owner) if row.conversation else [await self.read(row.id, owner)]
+        turns = await self.turns(row.id, owner) if row.conversation else [await self.summary(row.id, owner)]
         turns = turns[: 1 + next(n for n, turn in enumerate(turns) if turn.row.id == row.id)]
         if not turns[-1].result.answer:
             raise UsageError(f"run {row.id} has no answer that a question could follow")

@@ -14,7 +14,6 @@ from ..errors import DeadlinePassed, NoQuorum, OutOfBudget
 from ..providers.base import Provider
 from ..providers.redaction import Redactor
 from ..store.money.ledger import Account
-from ..times import now
 from ..tools import Toolbox
 from .broadcast import Broadcast
 from .calls.circuit_breaker import CircuitBreakers
@@ -93,6 +92,10 @@ class RunContext:
         """What every announcement says of the run."""
         return RunIdentity.of(self.run_id, self.spec)
 
+    def now(self) -> str:
+        """Return the time by the database's clock, see `Database.now`."""
+        return self.journal.database.now()
+
     def traceparent(self, key: str) -> str:
         """Return the name of the span of the call at `key` for its host, "" if it is not sent."""
         span = self.identity.span if self.propagate else None
@@ -157,7 +160,7 @@ class RunContext:
         self.settled_calls += 1
         if warn is not None and before < warn * NUSD <= self.spent_nusd:
             account = Account(self.budget.run_scope, round(warn * NUSD), self.spent_nusd, 0)
-            outcome = (*outcome, budget_event("warning", account, now()))
+            outcome = (*outcome, budget_event("warning", account, self.now()))
         if over := self.budget.overrun(started, charged_nusd, self.spent_nusd, outcome[0].time):
             outcome = (*outcome, over)
         settle = self.budget.settle(started, charged_nusd)
@@ -176,7 +179,7 @@ class RunContext:
                 phase=started.phase,
                 round=started.round,
                 seat=started.seat,
-                time=now(),
+                time=self.now(),
                 attempt=started.attempt,
                 fingerprint=started.fingerprint,
                 model=started.model,

@@ -29,7 +29,6 @@ from ..errors import (
 )
 from ..isolation import describe, lacks_files
 from ..store.money import ledger
-from ..times import now
 from .broadcast import AT_ONCE, TextWanted, Turn
 from .context import RunContext
 from .drive import drive
@@ -237,7 +236,7 @@ class RunHandle:
         await self.context.journal.flush()
         self.context.write_off()
         result = replace(result, usage=dict(self.summary.usage), elapsed_s=self._elapsed())
-        event = RunFinished(time=now(), status=result.status, result=result.to_json())
+        event = RunFinished(time=self.context.now(), status=result.status, result=result.to_json())
         await self._release(result.status, event, result=result)
         return result
 
@@ -246,7 +245,7 @@ class RunHandle:
         self.starved = isinstance(why, Starved)
         message = str(why)
         if isinstance(why, ledger.Exhausted):
-            event = exhausted_event(why, now())
+            event = exhausted_event(why, self.context.now())
             await self.context.journal.append(event)
             message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
             message = f"{why.because}. {message}" if why.because else message
@@ -254,14 +253,15 @@ class RunHandle:
         requeued = self.requeue_on_stop and isinstance(why, Interrupted)
         await self._release("running" if requeued else "paused", result=result)
         # Not stored, so it has no `seq`: the first event after a resume gets the next one.
-        last = RunFinished(run_id=self.run_id, time=now(), status=result.status, result=result.to_json())
+        time, document = self.context.now(), result.to_json()
+        last = RunFinished(run_id=self.run_id, time=time, status=result.status, result=document)
         self.context.broadcast.publish(last)
         return result
 
     async def _release(
         self, status: str, *events: Event, result: Result | None = None, held_back: str | None = None
     ) -> None:
-        columns: dict[str, Any] = {"status": status, "worker": None, "updated_at": now()}
+        columns: dict[str, Any] = {"status": status, "worker": None, "updated_at": self.context.now()}
         if held_back is not None:
             columns["held_back"] = held_back
         if result is not None:

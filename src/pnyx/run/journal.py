@@ -244,6 +244,7 @@ class Journal:
         """
         if self._failure is not None:
             raise self._failure
+        await self.database.check_space()
         made: CallStarted | T | None = None
 
         def write(connection: Connection) -> tuple[Event, ...] | None:
@@ -289,7 +290,8 @@ class Journal:
             # Only now is known which buffered events are unwritten: an earlier unit that was rejected leaves
             # its events to this one. The order in the journal is the order of cause.
             unit.events = [*self._claim(unit), *batch]
-            return Append(self.run_id, self.epoch, unit.events, columns, self._payer, self._contents, sent_on)
+            known = (self._payer, self._contents, sent_on, self.seq)
+            return Append(self.run_id, self.epoch, unit.events, columns, *known)
 
         def committed(last: Last | None) -> None:
             self._queued -= 1

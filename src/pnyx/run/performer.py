@@ -13,7 +13,6 @@ from ..core.events import BranchesClosed, CallFailed, PhaseEntered, SeatAbstaine
 from ..core.steps import Abstain, Ask, Enter, Reply, Tally, Use
 from ..core.tool_calls import ToolCall, ToolResult
 from ..errors import SeatAbsent
-from ..times import now
 from .calls.call import ModelCall
 from .context import RunContext
 from .drive import Where
@@ -33,12 +32,15 @@ class Performer:
         if not self.context.journal.is_recorded(key):
             if step.phase != "complete":
                 self.context.check_quorum()
-            common = _common(key, where)
+            common = self._common(key, where)
             self.context.journal.buffer(PhaseEntered(**common, protocol=where.protocol, answer=step.answer))
+
+    def _common(self, key: str, where: Where) -> dict[str, Any]:
+        return {"key": key, "time": self.context.now(), "phase": where.phase, "round": where.round}
 
     async def tally(self, key: str, step: Tally, where: Where) -> None:
         if not self.context.journal.is_recorded(key):
-            common = _common(key, where)
+            common = self._common(key, where)
             self.context.journal.buffer(
                 VoteTallied(
                     **common, rule=step.rule, tally=step.tally, winner=step.winner, detail=step.detail
@@ -47,7 +49,7 @@ class Performer:
 
     async def abstain(self, key: str, step: Abstain, where: Where) -> None:
         if not self.context.journal.is_recorded(key):
-            common = {**_common(key, where), "seat": step.seat.label}
+            common = {**self._common(key, where), "seat": step.seat.label}
             self.context.journal.buffer(SeatAbstained(**common, reason=step.reason))
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
@@ -55,7 +57,7 @@ class Performer:
         branches = [f"{key}.{n}" for n in late]
         await self.context.journal.flush()
         self.context.write_off(branches, NOT_AWAITED)
-        self.context.journal.buffer(BranchesClosed(**_common(key, where), branches=tuple(branches)))
+        self.context.journal.buffer(BranchesClosed(**self._common(key, where), branches=tuple(branches)))
 
     async def use(self, key: str, step: Use, where: Where) -> ToolResult:
         """Return the tool's result, from the journal if it is recorded. Raises `Halted`."""
@@ -65,7 +67,7 @@ class Performer:
             # A cancelled tool leaves no trace: tools only read, so a resume uses it again.
             result = await self.context.unless_halted(self.context.toolbox.run(step.tool, step.arguments))
             recorded = ToolCalled(
-                **_common(key, where),
+                **self._common(key, where),
                 seat=None if step.seat is None else step.seat.label,
                 fingerprint=step.fingerprint,
                 tool=step.tool,
@@ -100,7 +102,3 @@ class Performer:
             source=outcome.source,
             thoughts=(outcome.reasoning or "") if outcome.tool_calls else "",
         )
-
-
-def _common(key: str, where: Where) -> dict[str, Any]:
-    return {"key": key, "time": now(), "phase": where.phase, "round": where.round}

@@ -21,7 +21,6 @@ from ..store.money import ledger
 from ..store.money.cost_sums import sum_up
 from ..store.records import leases
 from ..store.records import runs as store
-from ..times import now
 from .journal import Inherited
 from .leases.runs_at_once import check_runs_at_once
 from .options.key_limits import with_key_caps
@@ -59,12 +58,15 @@ def _encode(data: bytes) -> str:
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in data)
 
 
-def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None) -> store.RunRow:
-    """Return the row of a new run. worker: the process that runs it; None: the first worker that takes it."""
+def new_row(run_id: str, spec: Spec, forked_from: str | None, worker: str | None, now: str) -> store.RunRow:
+    """Return the row of a new run. worker: the process that runs it; None: the first worker that takes it.
+
+    now: the time by the database's clock.
+    """
     return store.RunRow.new(
         run_id,
         spec.owner,
-        now(),
+        now,
         spec.protocol,
         spec.question,
         spec.to_json(),
@@ -143,19 +145,21 @@ def take_over(
     run: Resumable,
     worker: str | None,
     result: Mapping[str, Any],
+    now: str,
     *,
     by_owner: bool,
     limits: Settings | None = None,
 ) -> int:
     """Make `worker` the only writer of a resumed run; return its new epoch. Raises what `leases.take` raises.
 
-    worker: None: the first worker that takes it. result: its result until now, as JSON.
-    by_owner: whether its owner resumes it; False: a worker takes it. limits: as for `create_run`.
+    worker: None: the first worker that takes it. result: its result until now, as JSON. now: the time by the
+    database's clock. by_owner: whether its owner resumes it; False: a worker takes it. limits: as for
+    `create_run`.
     """
     if limits is not None:
         check_runs_at_once(connection, limits, run.row.owner, alone=True)
-    epoch = leases.take(connection, run.row.id, worker, now(), run.row, by_owner=by_owner)
-    run.budget.open(connection, now())
+    epoch = leases.take(connection, run.row.id, worker, now, run.row, by_owner=by_owner)
+    run.budget.open(connection, now)
     store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": result})
     return epoch
 

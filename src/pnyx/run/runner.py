@@ -26,7 +26,6 @@ from ..store.money import ledger
 from ..store.records import leases
 from ..store.records import runs as store
 from ..store.records.runs import WORKER
-from ..times import now
 from .handle import RunHandle
 from .journal import Inherited
 from .learned import LearnedHistory
@@ -200,9 +199,9 @@ class Runner:
         result = self._existing_handle(row, spec, run.past).interim_result()
 
         def put(connection: Connection) -> None:
-            epoch = take_over(connection, run, None, result, by_owner=True)
+            epoch = take_over(connection, run, None, result, self.database.now(), by_owner=True)
             account = ledger.read_account(connection, run.budget.run_scope)
-            events = [] if budget_usd is None else [budget_event("raised", account, now())]
+            events = [] if budget_usd is None else [budget_event("raised", account, self.database.now())]
             store.append(connection, row.id, epoch, events)
 
         await self.database.write(put)
@@ -237,11 +236,12 @@ class Runner:
         with self._keeper.ownership(row.id) as epochs:
             result, limits = handle.interim_result(), None if owner is None else self.settings
             take = partial(take_over, run=run, worker=self._name, result=result, limits=limits)
-            await self._keeper.take(epochs, partial(take, by_owner=not self.worker))
+            take = partial(take, now=self.database.now(), by_owner=not self.worker)
+            await self._keeper.take(epochs, take)
             handle.context.write_off()  # requests that an earlier process left in flight
             if budget_usd is not None:
                 account = await self.database.read(lambda c: ledger.read_account(c, budget.run_scope))
-                await handle.context.journal.append(budget_event("raised", account, now()))
+                await handle.context.journal.append(budget_event("raised", account, self.database.now()))
             return self._launch(handle)
 
     async def _find_resumable(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
@@ -300,7 +300,8 @@ class Runner:
         """Take a run that no process runs, to end or pause it in the block. Raises `Running`."""
         past = await self.database.read(lambda c: store.log(c, row.id))
         handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
-        take = partial(leases.take, run_id=row.id, worker=self._name, now=now(), seen=row, by_owner=False)
+        now = self.database.now()
+        take = partial(leases.take, run_id=row.id, worker=self._name, now=now, seen=row, by_owner=False)
         with self._keeper.ownership(row.id) as epochs:
             await self._keeper.take(epochs, take)
             yield handle
@@ -347,7 +348,7 @@ class Runner:
             spec = await self.database.read(partial(with_key_caps, settings=self.settings, spec=spec))
         missing = self.resources.missing_tools(spec)
         spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
-        row = new_row(run_id or new_id(), spec, forked_from, worker)
+        row = new_row(run_id or new_id(), spec, forked_from, worker, self.database.now())
         inherited = await inherited_calls(self.database, forked_from)
         handle = self._handle(row.id, spec, row.epoch, inherited=inherited, notes=notes)
 

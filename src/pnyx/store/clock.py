@@ -1,11 +1,13 @@
 """The clock of the database, by which leases are written and read.
 
-The machines of workers may have wrong clocks; all of them share that of PostgreSQL. SQLite's is that of the
-machine that all its processes are on.
+The machines of workers may have wrong clocks; all of them share that of PostgreSQL. With SQLite all processes
+are on one machine, whose monotonic clock they share: it does not jump when the time of the machine is set.
 """
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from typing import Any
 
 from sqlalchemy import Connection, Float, select
@@ -14,11 +16,14 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from .prepared import Prepared
 
-__all__ = ["clock", "read_clock"]
+__all__ = ["add_clock", "clock", "read_clock"]
+
+MONOTONIC = "pnyx_monotonic"
+"""The name of `time.monotonic` in the SQL of our connections to SQLite."""
 
 
 class clock(FunctionElement[float]):  # noqa: N801 (a function of SQL)
-    """The time of the database in seconds since 1970, as an expression."""
+    """The time of the database in seconds, as an expression: since 1970, or with SQLite monotonic."""
 
     type = Float()
     inherit_cache = True
@@ -26,7 +31,7 @@ class clock(FunctionElement[float]):  # noqa: N801 (a function of SQL)
 
 @compiles(clock, "sqlite")
 def _sqlite(element: clock, compiler: Any, **options: Any) -> str:
-    return "((julianday('now') - 2440587.5) * 86400.0)"
+    return f"{MONOTONIC}()"
 
 
 @compiles(clock, "postgresql")
@@ -34,9 +39,14 @@ def _postgresql(element: clock, compiler: Any, **options: Any) -> str:
     return "extract(epoch FROM clock_timestamp())::double precision"
 
 
+def add_clock(connection: sqlite3.Connection, _: object = None) -> None:
+    """Let a connection to SQLite read the clock; a listener of an engine's `connect`."""
+    connection.create_function(MONOTONIC, 0, time.monotonic)
+
+
 _READ = Prepared(select(clock()))
 
 
 def read_clock(connection: Connection) -> float:
-    """Return the time of the database in seconds since 1970."""
+    """Return the time of the database, as `clock`."""
     return float(_READ(connection, {})[0][0])

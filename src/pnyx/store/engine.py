@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,10 +24,12 @@ from sqlalchemy import Connection, delete, insert
 
 from ..config.database_url import parse_database_url
 from ..errors import ConfigError, StoreError
+from ..times import now
+from .clock import read_clock
 from .documents.conversion import convert
 from .migrating import State, migrate, read_state
 from .postgresql import PostgreSQL, Work
-from .schema import REVISION, rates
+from .schema import REVISION, contents
 from .sqlite import SQLite, prepare_file
 from .store_errors import FREE_SPACE, StoreErrors, WorkError, lacks_space
 
@@ -36,8 +40,10 @@ T = TypeVar("T")
 GATHER_TURNS = 4
 CONVERT_S = 2.0
 """Seconds for which the command that migrates a database converts its rows before it does its work."""
-PROBE = "probe"
-"""The name of a row that is written and deleted, to see whether writing works again."""
+SAME_S = 2.0
+"""Seconds by which two clocks may differ and count as the same: an answer of the database takes time, too."""
+PROBE_BYTES = 1 << 18
+"""What is written and deleted to see whether writing works again: as much as the replies of some calls."""
 
 
 class _Backend(Protocol):
@@ -77,6 +83,10 @@ class Database:
         self._conversion: asyncio.Task[None] | None = None
         self._fails = False
         """Whether the last commit failed."""
+        self._ahead_s = 0.0
+        """Seconds that the clock of the database is ahead of this machine's."""
+        self._lacked_space = False
+        """Whether the disk was full, since when nothing as large as `PROBE_BYTES` was written."""
 
     @classmethod
     async def open(cls, url: str | Path, *, short: bool = False) -> Database:
@@ -114,6 +124,7 @@ class Database:
                 state = await backend.read(read_state)
                 if state.is_converting and await convert(database, CONVERT_S):
                     state = State(REVISION, False)
+            await database.compare_clocks()
             if state.is_converting:
                 database._conversion = asyncio.create_task(database._convert())
         except BaseException:
@@ -154,6 +165,19 @@ class Database:
         """Whether it is PostgreSQL, which processes on other machines may use too."""
         return isinstance(self._backend, PostgreSQL)
 
+    def now(self) -> str:
+        """Return the time by the clock of the database in UTC, as `times.now`.
+
+        Machines with wrong clocks agree on it, and so on the day whose budget pays for a call.
+        """
+        return now(self._ahead_s)
+
+    async def compare_clocks(self) -> None:
+        """Find out how far the clock of a server is from this machine's. Raises `StoreError`."""
+        if self.is_server:
+            ahead = await self.read(read_clock) - time.time()
+            self._ahead_s = ahead if abs(ahead) > SAME_S else 0.0
+
     async def apart(self, work: Callable[[Connection], T]) -> T:
         """Run `work` at once in a transaction of its own: for locks that others must not wait for.
 
@@ -180,7 +204,19 @@ class Database:
         if isinstance(self._backend, SQLite) and lacks_space(Path(self.name)):
             raise StoreError(f"database {self.name}: its disk is full{FREE_SPACE}", disk_full=True)
         if self._fails:
-            await self.write(_write_and_undo)
+            await self._probe()
+
+    async def check_space(self) -> None:
+        """Raise `StoreError` if the disk was full and still is.
+
+        A full disk may take the intent of a call, and not its reply.
+        """
+        if self._lacked_space:
+            await self._probe()
+
+    async def _probe(self) -> None:
+        await self.write(_write_and_undo)
+        self._lacked_space = False
 
     async def _convert(self) -> None:
         """Convert rows of an earlier version while this process does its work."""
@@ -241,6 +277,7 @@ class Database:
             raise
         except StoreError as exc:
             self._fails = _is_outage(exc)
+            self._lacked_space |= exc.disk_full
             raise
         self._fails = False
         for item, result in zip(group, results, strict=True):
@@ -284,5 +321,6 @@ def _fail(group: Sequence[_Item], exc: Exception) -> None:
 
 def _write_and_undo(connection: Connection) -> None:
     """Write to the disk, which a change without an effect may not."""
-    connection.execute(insert(rates).values(name=PROBE, next_at=0.0))
-    connection.execute(delete(rates).where(rates.c.name == PROBE))
+    name = os.urandom(32)
+    connection.execute(insert(contents).values(sha256=name, content=os.urandom(PROBE_BYTES)))
+    connection.execute(delete(contents).where(contents.c.sha256 == name))

@@ -54,9 +54,9 @@ MARK_LIFETIME_S = 86400.0
 """Seconds until the mark of a killed process is deleted."""
 _ABORTED = ("40001", "40P01")
 """serialization_failure and deadlock_detected"""
-_LOST = ("08", "53300", "57P01", "57P02", "57P03", "25P03")
-"""connection_exception, too_many_connections, the states of a server that stops or starts, and
-idle_in_transaction_session_timeout"""
+_LOST = ("08", "53", "57P01", "57P02", "57P03", "25P03")
+"""connection_exception, insufficient_resources (a full disk, too many connections), the states of a server
+that stops or starts, and idle_in_transaction_session_timeout"""
 _READ_ONLY = "25006"
 """read_only_sql_transaction: a server whose standby has taken over"""
 _REFUSED = ("21", "22", "23", "42", "54")
@@ -82,7 +82,11 @@ class PostgreSQL:
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
         url, dsn = _url_and_dsn(server.parameters)
-        connecting = {"dsn": dsn, "async_creator_fn": _connect}
+        connecting: dict[str, Any] = {"dsn": dsn, "async_creator_fn": _connect}
+        if server.parameters.get("prepared_statement_cache_size") == "0":
+            # SQLAlchemy's own alone is not enough: a pooler that gives each transaction another connection
+            # finds no statement that was prepared before.
+            connecting["statement_cache_size"] = 0
         self._engine = create_async_engine(
             url,
             connect_args=connecting,
@@ -229,8 +233,13 @@ async def _connect(*args: Any, host: Any = None, port: Any = None, **options: An
         try:
             return await asyncpg.connect(*args, host=at[0], port=at[1], timeout=seconds, **options)
         except (OSError, asyncpg.CannotConnectNowError, asyncpg.TargetServerAttributeNotMatched) as exc:
-            if not left:
-                raise (NoAnswerError(seconds) if isinstance(exc, TimeoutError) else exc) from None
+            if left:
+                continue
+            if isinstance(exc, TimeoutError):
+                raise NoAnswerError(seconds) from exc
+            if isinstance(exc, asyncpg.TargetServerAttributeNotMatched):  # of a failover that is under way
+                raise ConnectionError(f"{exc}; check target_session_attrs") from exc
+            raise
     return None
 
 

@@ -90,12 +90,13 @@ class Queue:
         tables = SchemaManager.get_schema() + definitions(queries["fetch_job"])
         schema = f"{SCHEMA}_{hashlib.sha256(tables.encode()).hexdigest()[:8]}"
         parameters = _parameters(server)
+        # The last of several settings of the same option applies. A pooler that refuses them does so at once.
+        parameters["options"] = f"{parameters.get('options', '')} -c search_path={schema}"
         with _store_errors(name := server.name):
             async with await psycopg.AsyncConnection.connect(**parameters) as connection:
                 await _create_schema(connection, schema, tables)
             connector = procrastinate.PsycopgConnector(
-                # The last of several settings of the same option applies.
-                kwargs=parameters | {"options": f"{parameters.get('options', '')} -c search_path={schema}"},
+                kwargs=parameters,
                 configure=_commit_each,
                 min_size=1,
                 max_size=4,

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, StaticPool, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from .clock import add_clock
 from .postgresql import Work
 from .prepared import driver_of
 
@@ -46,6 +47,7 @@ class SQLite:
             poolclass=StaticPool if alone else None,
             connect_args={"timeout": BUSY_S, "check_same_thread": False},
         )
+        event.listen(self._engine, "connect", add_clock)
         if not read_only:
             event.listen(self._engine, "connect", partial(_configure, alone=alone))
         elif "vfs" in url.query:

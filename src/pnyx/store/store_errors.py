@@ -120,6 +120,15 @@ _HINTS = (
         "has no equivalent in encoding",
         "; this database lacks characters: restore a backup of it into one with ENCODING 'UTF8'",
     ),
+    (
+        "prepared statement",
+        "; a pooler gives each transaction another connection: add ?prepared_statement_cache_size=0 to the "
+        "address",
+    ),
+    (
+        "unsupported startup parameter",
+        "; give servers with a queue, and workers, the address of PostgreSQL instead of a pooler's",
+    ),
     ('database "', "; create it (CREATE DATABASE), or correct the name in the address"),
     ('role "', "; correct the user in the address"),
     ("password authentication failed", "; correct the user or the password in the address"),

@@ -222,6 +222,21 @@ def test_a_text_without_visible_characters_is_blank(text: str) -> None:
     assert not find_praise(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["```\n```", " ```json\n\n```\n", "&nbsp;", "<br/>\n<br>", "<!-- to do --- -->", "<!--a--> <!--b-->"],
+)
+def test_markup_around_nothing_is_blank(text: str) -> None:
+    assert is_blank(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["```\n0\n```", "<!--a--> 7 <!--b-->", "&lt;", "**", "---", "<!-- open", "```\n``` x"]
+)
+def test_markup_around_something_is_not_blank(text: str) -> None:
+    assert not is_blank(text)
+
+
 @pytest.mark.parametrize("text", ["a", ".", "\u200b0", "👍", "我", "```"])
 def test_a_text_with_a_visible_character_is_not_blank(text: str) -> None:
     assert not is_blank(text)

@@ -21,7 +21,8 @@ from pnyx.run.leases.lease import this_worker
 from pnyx.store import Database
 from pnyx.store.records.runs import RunRow, create
 from tests.interfaces.conftest import KEY
-from tests.interfaces.shell import pnyx
+from tests.interfaces.shell import pnyx, spawn
+from tests.support.disks import small_disk
 from tests.support.scripted import ScriptedHost
 
 HOSTILE = "\x1b[2JIt is so. \u202e<script>alert(1)</script> ![x](http://evil.example/x)\nFinal answer: yes"
@@ -176,6 +177,16 @@ def test_keys_are_masked_in_exports(lab: ScriptedHost) -> None:
         done = pnyx("export", run_id, "--format", form)
         assert KEY not in done.out
         assert "Your key is " in done.out
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_of_an_export_onto_a_full_disk_nothing_is_left(run: Any, tmp_path: Path, form: str) -> None:
+    with small_disk(tmp_path / "small", 4096) as disk:
+        out = disk.folder / f"run.{form}"
+        with spawn("export", run["run_id"], "--out", str(out), **disk.options) as process:
+            _, err = process.communicate(timeout=60)
+        assert (process.returncode, out.exists()) == (2, False)
+    assert f"cannot write {out}: " in err.decode()
 
 
 def test_an_export_that_cannot_be_written_says_so(run: Any) -> None:

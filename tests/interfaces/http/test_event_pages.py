@@ -13,7 +13,9 @@ from sqlalchemy import Connection
 
 from pnyx.core.events import CallFinished, CallStarted, Event
 from pnyx.interfaces import overviews
+from pnyx.interfaces.keys import LOCAL
 from pnyx.interfaces.views.overview import overview
+from pnyx.run.request import RunRequest
 from pnyx.store.records import entries
 from pnyx.store.records import runs as store
 from tests.interfaces.shell import pnyx
@@ -164,3 +166,21 @@ async def test_the_state_of_a_run_is_read_without_its_events(server: ServerHandl
         assert state["run_id"] == run_id
         done = await asyncio.to_thread(pnyx, "status", run_id, "--json")
         assert json.loads(done.out)["run_id"] == run_id
+
+
+async def test_a_question_that_follows_a_run_reads_none_of_its_events(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with server.client() as client:
+        first = (
+            await client.post("/v1/runs", json={"question": "Why?", "protocol": "voting", "wait": True})
+        ).json()
+
+        def read(*args: object, **options: object) -> entries.Page:
+            raise AssertionError("events were read")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "log", read)
+            spec = await server.service.resolve_next(RunRequest(question="And?"), LOCAL, first["run_id"])
+        assert spec.conversation == first["run_id"]
+        assert any(first["answer"] in material.text for material in spec.context)

@@ -28,7 +28,7 @@ async def test_the_page_needs_no_key_and_has_a_strict_policy(server: ServerHandl
         assets = re.findall(r'(?:src|href)="(/assets/[^"]+)"', index.text)
         files = {path: await client.get(path) for path in assets}
     assert index.headers["content-type"] == "text/html; charset=utf-8"
-    assert index.headers["cache-control"] == "no-cache"
+    assert index.headers["cache-control"] == "no-store"
     kinds = {file.headers["content-type"].partition(";")[0] for file in files.values()}
     assert kinds == {"text/javascript", "text/css", "image/svg+xml"}
     for path, file in files.items():

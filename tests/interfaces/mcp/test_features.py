@@ -73,8 +73,14 @@ async def test_runs_and_transcripts_are_resources(connect: Connect, lab: Scripte
                 await client.read_resource(uri)
 
 
-async def test_the_list_of_resources_has_pages(lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pnyx.interfaces.mcp.resources.PAGE", 2)
+@pytest.mark.parametrize(
+    ("bound", "value", "count"),
+    [("pnyx.interfaces.mcp.resources.PAGE", 2, 3), ("pnyx.store.records.runs.LIST_CHARS", 1, 5)],
+)
+async def test_the_list_of_resources_has_pages(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, count: int
+) -> None:
+    monkeypatch.setattr(bound, value)
     lab.on("*", text="Final answer: 42")
     async with open_server() as server, over_http(server) as client:
         ids = [await asked(client) for _ in range(5)]
@@ -86,7 +92,7 @@ async def test_the_list_of_resources_has_pages(lab: ScriptedHost, monkeypatch: p
             if cursor is None:
                 break
         wanted = [template.format(run_id=run) for run in reversed(ids) for template in TEMPLATES]
-        assert (found, pages) == (wanted, 3)
+        assert (found, pages) == (wanted, count)
         for wrong in ("%", "bm8=", "WzEsIDJd", "é"):
             with pytest.raises(MCPError, match="cursor"):
                 await client.list_resources(cursor=wrong)

@@ -147,6 +147,29 @@ async def test_a_model_of_a_router_that_has_never_thought_is_not_told_to_stop() 
     assert not host.log[0].body.keys() & {"reasoning", "reasoning_effort"}
 
 
+@pytest.mark.parametrize(
+    ("model", "effort", "tokens", "limit", "budget"),
+    [
+        ("gemini-2.5-flash", None, 500, 4596, 500),
+        ("gemini-2.5-flash", "low", None, 1024, 256),
+        ("gemini-2.5-flash", "high", None, 4096, 3072),
+        ("gemini-2.5-flash", None, 9000, 4000, 3000),
+        ("gemini-2.5-flash", "none", 500, 4096, 0),
+        ("gemini-2.5-pro", None, 100, 4196, 128),
+        ("gemini-2.5-flash-lite", None, 100, 4196, 512),
+    ],
+)
+async def test_gemini_is_sent_the_limit_of_thinking_as_it_is_as_far_as_it_leaves_room_for_an_answer(
+    model: str, effort: Effort | None, tokens: int | None, limit: int, budget: int
+) -> None:
+    async with ScriptedHost() as host:
+        provider = open_hosted("google", base_url=host.google, api_key="k")
+        asked = (Message("user", "Is 7 prime?"),)
+        await provider.complete(Call(model, asked, max_tokens=limit, effort=effort, thinking_tokens=tokens))
+        await provider.close()
+    assert host.log[0].body["generationConfig"]["thinkingConfig"]["thinking_budget"] == budget
+
+
 async def test_mistral_is_sent_one_of_its_two_levels_at_any_address() -> None:
     async with ScriptedHost() as host:
         host.on("mistral-large-2411", call=1, body=THOUGHTFUL)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, create_engine, event
 
 from pnyx.run.calls.admission import Need, Refusal, Request, admit
+from pnyx.store.clock import add_clock
 from pnyx.store.creation import create_tables
 from pnyx.store.money import holds, ledger
 from pnyx.store.money.holds import Hold
@@ -65,7 +66,9 @@ class Accounts:
 
 
 def accounts(shared: Mapping[str, int | None], own: int | None) -> Accounts:
-    connection = create_engine("sqlite://").connect()
+    engine = create_engine("sqlite://")
+    event.listen(engine, "connect", add_clock)
+    connection = engine.connect()
     create_tables(connection)
     for run in range(RUNS):
         row = store.RunRow.new(

@@ -6,10 +6,16 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from pnyx.run.leases.lease import is_alive, this_worker
+import pytest
+
+from pnyx.run.leases.lease import LEASE_S, is_alive, this_worker
+from pnyx.store import Database
+from pnyx.store.clock import read_clock
 
 
 @contextmanager
@@ -39,3 +45,20 @@ def test_a_process_that_has_ended_or_whose_id_is_another_ones_is_not_alive() -> 
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert not is_alive(f"{host}:{process.pid}:{start}", 100.0, 100.0)
     assert not is_alive(f"{host}:{process.pid}:{start}", 100.0, 100.0)
+
+
+async def test_with_sqlite_leases_are_by_a_clock_that_does_not_jump_when_the_time_is_set(
+    tmp_path: Path,
+) -> None:
+    database = await Database.open(f"sqlite:///{tmp_path}/pnyx.db")
+    try:
+        before = time.monotonic()
+        read = [await database.read(read_clock), await database.write(read_clock)]
+        assert before <= min(read) <= max(read) <= time.monotonic()
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("age", [0.0, LEASE_S - 5, LEASE_S + 5, -3600.0, 1e8])
+def test_a_heartbeat_of_an_earlier_version_is_by_the_time_of_the_machine(age: float) -> None:
+    assert is_alive(this_worker(), time.time() - age, time.monotonic()) == (0 <= age < LEASE_S)

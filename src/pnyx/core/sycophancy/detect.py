@@ -55,6 +55,10 @@ _PARTIAL, _EMPTY = regex(PARTIAL), regex(EMPTY)
 _PART = regex(r"\s*;\s*")
 _ASIDE = regex(r"[,:(\u2013\u2014]|\s-\s|\band (?=(?:one|two|an?|some|no)\b)")
 _VISIBLE = regex(rf"[^\s{INVISIBLE}]")
+_NOTHING = regex(
+    rf"(?:[\s{INVISIBLE}]|&(?:nbsp|#160|#xa0);|<br ?/?>|```[a-z]*\s*```|<!--(?:[^-]|-[^-]|--[^>])*-->)+"
+)
+"""Markup that shows nothing."""
 
 _LOWER = str.maketrans(f"{ascii_uppercase}ÃÉÓ\u0130\u0131\u017f\u212a", f"{ascii_lowercase}ãéóiisk")
 """Lower case, character for character, for all letters of the patterns, which match without case."""
@@ -253,5 +257,5 @@ def _substantial(sentence: str) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Whether `text` has no visible character."""
-    return not _VISIBLE.search(text)
+    """Whether `text` shows nothing: it has no visible character, or only in markup around nothing."""
+    return not _VISIBLE.search(text) or _NOTHING.fullmatch(text) is not None

@@ -64,6 +64,6 @@ def read_page(folder: Path = FOLDER) -> dict[str, Response]:
 
 
 def _file(path: Path, folder: Path) -> Response:
-    caching = FOR_EVER if path.parent == folder / "assets" else "no-cache"
+    caching = FOR_EVER if path.parent == folder / "assets" else "no-store"
     headers = {**GUARDS, "Cache-Control": caching}
     return Response(path.read_bytes(), media_type=TYPES[path.suffix], headers=headers)

@@ -80,7 +80,7 @@ async def _models(service: RunService, peer: Peer, typed: str) -> list[str]:
 async def _runs(service: RunService, peer: Peer, typed: str) -> list[str]:
     if not _START.fullmatch(typed):
         return []
-    return [row.id for row in await service.run_rows(peer.owner, MOST + 1, prefix=typed)]
+    return list(await service.run_ids(peer.owner, typed, MOST + 1))
 
 
 FINDERS: Mapping[str, Callable[[RunService, Peer, str], Awaitable[list[str]]]] = {

@@ -76,9 +76,10 @@ async def resource_list(
 ) -> ListResourcesResult:
     """List the runs of the client, newest first. Raises `UsageError` for a cursor that is not ours."""
     after = parse_cursor(params.cursor) if params.cursor else None
-    rows = await service.run_rows(peer.owner, PAGE + 1, after=after)
-    more = cursor_after(rows[PAGE - 1]) if len(rows) > PAGE else None
-    resources = [one for row in rows[:PAGE] for one in _resources(row, service)]
+    rows = await service.run_rows(peer.owner, PAGE + 1, after)
+    shown = rows[:PAGE]
+    more = cursor_after(shown[-1]) if len(rows) > PAGE or rows.has_more else None
+    resources = [one for row in shown for one in _resources(row, service)]
     return ListResourcesResult(resources=resources, next_cursor=more)
 
 

@@ -57,9 +57,12 @@ def _cut(text: str, tokens: int) -> str:
     """`text`, or as much of its start as fits, with a mark."""
     if estimate_tokens(text) <= tokens:
         return text
-    # `estimate_tokens` counts two bytes as a token.
-    room = 2 * (tokens - estimate_tokens(CUT))
-    return text.encode("utf-8", "surrogatepass")[: max(room, 0)].decode("utf-8", "ignore") + CUT
+    data = text.encode("utf-8", "surrogatepass")
+    # `estimate_tokens` counts two bytes as a token, and fewer of such as hashes.
+    room = 2 * max(tokens - estimate_tokens(CUT), 0)
+    while estimate_tokens(shown := data[:room].decode("utf-8", "ignore") + CUT) > tokens and room:
+        room //= 2
+    return shown
 
 
 def cost(turns: Sequence[Record]) -> float | None:

@@ -24,7 +24,7 @@ from ...errors import ProviderError
 from ...json_bytes import json_bytes
 from .compression import Decompressor
 from .documents import Documents
-from .failures import failure, read_report
+from .failures import HostError, failure, read_report, retry_after
 from .trouble import NO_TLS, SOCKS, NoTunnel, another_language, trouble, unreadable_certificates
 
 __all__ = ["Connection", "HostRequest", "Limits"]
@@ -121,6 +121,11 @@ class Connection:
                 words = f"HTTP {response.status}: no reply: {response.reason or 'no words'}"
                 raise ProviderError("overloaded", words)
             yield Response(response, limits)
+        except HostError as exc:
+            # A reply of status 200 that reports an error may have the headers of one.
+            if exc.retry_after is None and exc.kind in ("rate_limited", "overloaded"):
+                exc.retry_after = retry_after(response.headers)
+            raise
         finally:
             response.close()
 

@@ -17,7 +17,7 @@ from ...core.steps import Schema
 from ...core.thinking import Effort
 from ..base import Call, Message
 from .texts import marked_parts, sendable
-from .thinking import effort_of, thinking_settings
+from .thinking import LEAST_GEMINI_PRO, effort_of, thinking_settings
 
 __all__ = ["CHAT", "CONTENTS", "MESSAGES", "MISTRAL_CHAT", "SEEDS", "PlainCall", "PlainForm"]
 
@@ -268,12 +268,9 @@ def _contents(plain: PlainCall) -> Body | None:
         config["thinkingConfig"] = thinking["google_thinking_config"]
     elif thinking and "gemini-2.5" in model:
         always = "pro" in model and "flash" not in model
-        config["thinkingConfig"] = {"thinking_budget": LEAST_GEMINI_BUDGET if always else 0}
+        config["thinkingConfig"] = {"thinking_budget": LEAST_GEMINI_PRO if always else 0}
     return body | {"generationConfig": config}
 
-
-LEAST_GEMINI_BUDGET = 128
-"""Tokens of thinking that Gemini Pro always takes."""
 
 _ACCEPT = ("Accept", "application/json")
 _JSON = ("Content-Type", "application/json")

@@ -8,11 +8,13 @@ from typing import Any, Literal, TypeAlias
 from ...core.thinking import Effort
 from ..base import Call
 
-__all__ = ["SHARES", "ThinkingStyle", "effort_of", "thinking_settings"]
+__all__ = ["LEAST_GEMINI_PRO", "SHARES", "ThinkingStyle", "effort_of", "thinking_settings"]
 
 ThinkingStyle: TypeAlias = Literal["effort", "anthropic", "google", "mistral", "openrouter"]
 LEAST_BUDGET = 1024
 """The fewest tokens of thinking that Anthropic's API accepts, which must be below the output limit."""
+LEAST_GEMINI_PRO = 128
+"""The same of Gemini Pro, which always thinks."""
 SHARES = {"low": 0.25, "medium": 0.5, "high": 0.75}
 """The part of the output limit that may be thinking, where a host wants a number."""
 LOW_TOKENS, MEDIUM_TOKENS = 2_000, 8_000
@@ -35,9 +37,11 @@ def thinking_settings(
         "google_supports_thinking_level"
     )
     if effort != "none" and style in ("anthropic", "google") and not levels:
-        budget = _budget(effort, budget, call.max_tokens)
+        wanted = budget or round(SHARES[effort] * call.max_tokens)
         if style == "google":
+            budget = max(_least_of_gemini(call.model), min(wanted, call.max_tokens - call.max_tokens // 4))
             return {"google_thinking_config": {"thinking_budget": budget, "include_thoughts": True}}
+        budget = _claude_budget(wanted, call.max_tokens)
         # Thinking needs the default temperature.
         enabled = {"type": "enabled", "budget_tokens": budget}
         return {"anthropic_thinking": enabled, "temperature": None} if budget else {}
@@ -49,11 +53,15 @@ def thinking_settings(
     return {"openai_reasoning_effort": effort} if reasons or effort != "none" else {}
 
 
-def _budget(effort: Effort, tokens: int | None, max_tokens: int) -> int:
+def _claude_budget(wanted: int, max_tokens: int) -> int:
     """Tokens of thinking that leave room for an answer; 0 if there is too little for both."""
     most = max_tokens - LEAST_BUDGET
-    wanted = tokens or round(SHARES[effort] * max_tokens)
     return 0 if most < LEAST_BUDGET else max(LEAST_BUDGET, min(wanted, most))
+
+
+def _least_of_gemini(model: str) -> int:
+    """The fewest tokens of thinking that a Gemini model of the generation 2.5 takes, if it thinks."""
+    return 512 if "lite" in model else LEAST_GEMINI_PRO if "pro" in model else 1
 
 
 def effort_of(tokens: int) -> Effort:

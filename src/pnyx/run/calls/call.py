@@ -23,7 +23,6 @@ from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError, Starved
 from ...isolation import lacks_files
 from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
-from ...times import now
 from ..context import RunContext
 from ..drive import Where
 from ..journal import Outcome
@@ -83,7 +82,7 @@ class ModelCall:
         if seat.label in context.journal.dropped:
             return self.failures.already_dropped()
         if (inherited := context.journal.inherit(self.key, self.ask)) is not None:
-            copy = copy_reply(inherited, self.fingerprint, **self.common, time=now())
+            copy = copy_reply(inherited, self.fingerprint, **self.common, time=self.context.now())
             context.journal.post(copy)
             return copy
         # Here and not where a seat is dropped: a replay reads that from the journal and must still check.
@@ -121,7 +120,7 @@ class ModelCall:
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
-                squeezed = True
+                squeezed, tries = True, tries - 1
                 size = tokens(self._text())
                 wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
             if wait is not None and wait >= self.deadline.left:
@@ -198,7 +197,7 @@ class ModelCall:
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
         """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
-        context, ask, time = self.context, self.ask, now()
+        context, ask, time = self.context, self.ask, self.context.now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
         quote = context.budget.quote(ask.seat, self.input_tokens, self.searches, self.image_tokens)
         limits = self.limits.in_budget(self._text()) if whole is None else OutputLimits(whole, whole, whole)
@@ -307,7 +306,7 @@ class ModelCall:
         )
 
         def publish(text: str, restart: bool) -> None:
-            common = {**self.common, "time": now(), "run_id": context.run_id}
+            common = {**self.common, "time": context.now(), "run_id": context.run_id}
             context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
         live = LiveText(context.redact_text, publish)
@@ -359,7 +358,7 @@ class ModelCall:
         data, source = read_structured(text, ask.schema) if ask.schema else (None, None)
         finished = CallFinished(
             **self.common,
-            time=now(),
+            time=self.context.now(),
             attempt=started.attempt,
             fingerprint=self.fingerprint,
             model=redact(done.model) or ask.seat.model,

@@ -8,7 +8,6 @@ from typing import Any
 from ...core.events import CallFailed, CallStarted, SeatDropped
 from ...core.models import Seat
 from ...errors import ProviderError
-from ...times import now
 from ..context import RunContext
 from ..journal import CUT_OFF, CutOff
 from ..spending.budget import Bill, nusd, usd
@@ -38,7 +37,7 @@ class FailedCalls:
         charged = started.reserved_usd if error.billed else 0.0
         failed = CallFailed(
             **self.common,
-            time=now(),
+            time=self.context.now(),
             attempt=started.attempt,
             fingerprint=self.fingerprint,
             model=self.seat.model,
@@ -58,7 +57,7 @@ class FailedCalls:
         """Record a reply that was cut off at its limit, and is asked for again. reason: why."""
         failed = CallFailed(
             **self.common,
-            time=now(),
+            time=self.context.now(),
             attempt=started.attempt,
             fingerprint=self.fingerprint,
             model=self.seat.model,
@@ -110,7 +109,7 @@ class FailedCalls:
     def _unsent(self, kind: str, message: str) -> CallFailed:
         return CallFailed(
             **self.common,
-            time=now(),
+            time=self.context.now(),
             attempt=self.context.journal.attempts(self.common["key"]),
             fingerprint=self.fingerprint,
             model=self.seat.model,

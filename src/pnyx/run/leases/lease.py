@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +25,8 @@ __all__ = [
 BEAT_S = 5.0
 LEASE_S = 30.0
 """Seconds between heartbeats, and seconds without one after which a process loses its runs."""
+SINCE_1970 = 1e9
+"""Seconds: a monotonic clock has less, one that counts since 1970 has more."""
 NO_START = "0"
 """In place of the time at which a process started, where the system does not say it."""
 
@@ -41,6 +44,8 @@ def is_alive(worker: str | None, heartbeat_at: float | None, now: float) -> bool
     waiting for it could take years.
     If its process lives all the same, its writes are refused once another process has taken the run.
     """
+    if heartbeat_at is not None and now < SINCE_1970 < heartbeat_at:
+        now = time.time()  # a process of an earlier version wrote it, by another clock of this machine
     if worker is None or heartbeat_at is None or abs(now - heartbeat_at) > LEASE_S:
         return False
     host, pid, start = worker.removeprefix(WORKER).rsplit(":", 2)

@@ -60,6 +60,10 @@ class LeaseKeeper:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
+        # Else they would seem to run until this process ends.
+        with suppress(StoreError, TimeoutError):
+            async with asyncio.timeout(POLL_S):
+                await self._release_all()
 
     @contextmanager
     def ownership(self, run_id: str) -> Iterator[list[int]]:
@@ -111,17 +115,21 @@ class LeaseKeeper:
                 self._record_failure(exc)
             self._interrupt_expired()
 
-    async def _renew(self) -> None:
+    async def _release_all(self) -> None:
         while self._unreleased:
             run_id, epochs = self._unreleased[0]
             await self._database.write(partial(self._release, run_id=run_id, epochs=epochs))
             del self._unreleased[0]
+
+    async def _renew(self) -> None:
+        await self._release_all()
         if not self._handles:
             self._renewed_at = time.monotonic()
             return
         if (started := time.monotonic()) - self._renewed_at > BEAT_S:
             await self._database.write(lambda c: leases.beat(c, self._name))
             self._renewed_at = started
+            await self._database.compare_clocks()
         requests = await self._database.read(lambda c: leases.stop_requests(c, self._name))
         for run_id, how in requests.items():
             if run_id in self._handles:

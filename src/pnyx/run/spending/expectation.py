@@ -24,7 +24,9 @@ __all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
 PROMPT_TOKENS = 600
 """The usual length of one of our prompts without its question and material."""
 BYTES_PER_TOKEN = 4
-"""In prose; reservations assume 2."""
+"""In prose."""
+FILE_SHARE = 0.5
+"""Of the most tokens that a file may have: four bytes a token in prose, fewer in numbers and hashes."""
 TOOL_TURNS = 2
 """Calls in place of one where seats have tools."""
 PRIOR_CALLS = 2
@@ -126,8 +128,9 @@ def _cost(spec: Spec, calls: ExpectedCalls, longest: bool = False) -> float:
 
 def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls, longest: bool) -> int:
     question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
-    question += sum(len(one.text.encode()) for one in spec.files)
-    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + image_tokens(seat, spec.files) + calls.reads
+    files = FILE_SHARE * sum(one.tokens for one in spec.files if not one.is_image)
+    files += image_tokens(seat, spec.files)
+    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + files + calls.reads
     reply = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
     if calls.writes >= ANSWER.usual:
         reply += (spec.thinking(seat, "", None).tokens or 0) // 2

@@ -20,6 +20,7 @@ from ..documents.contents import SHARED_LOCK, RunContents, note_lock
 from ..money.costs import COST_COLUMNS, ON_COSTS, add_cost_rows, cost_rows
 from ..prepared import Prepared
 from ..schema import runs
+from ..store_errors import WorkError
 from . import word_index
 from .entries import EVENT_COLUMNS, add_event_rows, event_rows
 from .run_row import pack_columns
@@ -35,6 +36,7 @@ class Append(NamedTuple):
 
     columns: columns of the run's row to set with them. payer: who pays for the calls among them. used:
     contents that the run is known to use. sent_on: the day of the request that outcomes among them belong to.
+    after: events that its process knows to be stored.
     """
 
     run_id: str
@@ -44,6 +46,7 @@ class Append(NamedTuple):
     payer: Payer = NO_PAYER
     used: RunContents | None = None
     sent_on: str = ""
+    after: int = 0
 
 
 def append(
@@ -60,7 +63,10 @@ def append(
 
 
 def append_all(connection: Connection, units: Sequence[Append]) -> list[Last]:
-    """Append the events of units of any runs, in order. Raises `Fenced` if a run has another epoch."""
+    """Append the events of units of any runs, in order.
+
+    Raises `Fenced` if a run has another epoch, and `WorkError` if it has fewer events than its process knows.
+    """
     if not units:
         return []
     for unit in units:
@@ -106,6 +112,12 @@ def _advance(connection: Connection, units: Sequence[Append]) -> list[Last]:
     lasts = []
     for unit in units:
         last, stop = found[unit.run_id, unit.epoch]
+        if last - counts[unit.run_id, unit.epoch] < unit.after:
+            raise WorkError(
+                f"the database has lost the last events of run {unit.run_id}, as after a failover to a "
+                "standby that was behind; to continue with those that are left: pnyx resume "
+                f"{unit.run_id}, which makes lost calls again"
+            )
         counts[unit.run_id, unit.epoch] -= len(unit.batch)
         lasts.append((last - counts[unit.run_id, unit.epoch], stop))
     return lasts

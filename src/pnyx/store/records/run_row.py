@@ -25,7 +25,7 @@ class RunRow:
 
     worker: the process that writes it; None with the status "running" means: the next worker takes it.
     heartbeat_at, first_taken_at: of its process, and of the first worker that took it since its owner started
-    or resumed it. read_at: when the row was read. All three are seconds since 1970 by the database's clock.
+    or resumed it. read_at: when the row was read. All three are seconds by the database's clock.
     lost_workers: how many workers ended while they had it, since its owner started or resumed it. held_back:
     of a waiting run, why a worker could not take it; of a paused one, why no worker starts it again.
     conversation: the id of its conversation, as in its spec. problem: why spec or result cannot be read, and

@@ -36,6 +36,7 @@ __all__ = [
     "conversation",
     "create",
     "find",
+    "ids",
     "listing",
     "log",
     "logs",
@@ -112,6 +113,12 @@ def listing(
     return _within(connection, connection.execute(query).all(), LIST_CHARS)
 
 
+def ids(connection: Connection, owner: str, prefix: str, limit: int) -> Sequence[str]:
+    """Return the ids of an owner's runs that start with `prefix`, newest first. Their texts are not read."""
+    query = page_query(connection, Filters(owner=owner, prefix=prefix), limit, None)
+    return connection.execute(query.with_only_columns(runs.c.id)).scalars().all()
+
+
 def _within(connection: Connection, found: Sequence[Any], most_chars: float) -> Rows:
     """The first of the rows that have about `most_chars` of text together, and one at least."""
     read, chars = Rows(), 0
@@ -143,14 +150,16 @@ def rows(connection: Connection, ids: Sequence[str], most_chars: float = inf) ->
 
 
 def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:
-    """Return the runs of a conversation, in order. prefix: start of its id, or of the id of one of its runs.
+    """Return the runs of a conversation, in order, those that are over without their spec.
+
+    prefix: start of the id of the conversation, or of the id of one of its runs.
 
     Raises `NotFound` for no or several conversations.
     """
     of_owner = () if owner is None else (owner == _OWNER,)
 
     def turns(name: str) -> list[RunRow]:
-        query = select(*COLUMNS).where(runs.c.conversation == name, *of_owner)
+        query = select(*LISTED).where(runs.c.conversation == name, *of_owner)
         return read_rows(connection, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
 
     if is_text(prefix) and (whole := turns(prefix)):

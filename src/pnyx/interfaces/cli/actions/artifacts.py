@@ -30,7 +30,9 @@ def artifact_writer(
     # Most runs write no folder, and start faster without this import.
     from ...render.folder import Folder
 
-    record = None if run_id is None else with_records(settings, lambda records: records.read(run_id))
+    record = None
+    if run_id is not None:
+        record = with_records(settings, lambda records: records.read(run_id, prompts=False))
     folder = Folder(root, Providers(settings).redact, record.events if record else ())
     folder.claim(record.row.id if record else None)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from ....core.models import NUSD, money
@@ -26,21 +26,21 @@ MOST_RUNS = 1000
 
 def cost(by: str, days: int | None, as_json: bool) -> int:
     output, settings = streams(), open_settings()
-    today = datetime.now(UTC).date()
-    since = (today - timedelta(days=days - 1)).isoformat() if days else ""
 
-    async def read(stored: RunRecords) -> tuple[list[dict[str, Any]], list[CostSum], Account]:
+    async def read(stored: RunRecords) -> tuple[str, str, list[dict[str, Any]], list[CostSum], Account]:
+        today = date.fromisoformat(stored.now()[:10])
+        since = (today - timedelta(days=days - 1)).isoformat() if days else ""
         spent = await stored.spending(since)
         if by == "run":
             rows = sum_calls(await stored.run_spending(since, most=None if as_json else MOST_RUNS))
         else:
             rows = sums_by(spent, by, since)
-        return rows, spent, await stored.account(f"day:{today.isoformat()}")
+        return today.isoformat(), since, rows, spent, await stored.account(f"day:{today}")
 
-    rows, spent, account = with_records(settings, read)
+    today, since, rows, spent, account = with_records(settings, read)
     total, cap = sum_costs(spent, since), settings.budget.day_usd
     if as_json:
-        day = {"day": today.isoformat(), "spent_usd": account.spent_nusd / NUSD, "cap_usd": cap}
+        day = {"day": today, "spent_usd": account.spent_nusd / NUSD, "cap_usd": cap}
         day["reserved_usd"] = account.reserved_nusd / NUSD
         output.json({"by": by, "since": since or None, "rows": rows, "total": total, "today": day})
     elif rows:

@@ -303,10 +303,15 @@ def _writer(out: str | None) -> Iterator[Callable[[str], object]]:
     if out is None:
         yield streams().out.write
         return
+    path, opened = Path(out), False
     try:
-        with Path(out).open("w", encoding="utf-8") as file:
+        with path.open("w", encoding="utf-8") as file:
+            opened = True
             yield file.write
     except OSError as exc:
+        if opened and path.is_file():
+            # Half a document can look like a whole one.
+            path.unlink()
         raise UsageError(f"cannot write {out}: {exc.strerror or exc}") from exc
 
 
@@ -336,7 +341,7 @@ def cancel(run_id: str) -> int:
 
     async def end() -> Record:
         async with RunService.open(settings) as service:
-            return await service.read(await service.cancel(run_id))
+            return await service.state(await service.cancel(run_id))
 
     result = asyncio.run(end()).result
     if result.status == "cancelled":

@@ -203,7 +203,7 @@ async def create(request: Request, message: Messages) -> Response:
 
 @ROUTER.post("/count_tokens")
 async def count_tokens(body: CountTokens) -> Response:
-    """Estimate the tokens of a request from above, at two bytes each. Nothing is sent."""
+    """Estimate the tokens of a request from above. Nothing is sent."""
     conversation = body.to_conversation()
     texts = [
         *conversation.instructions,
