@@ -166,7 +166,7 @@ async def test_the_owner_sees_what_a_worker_lacks_until_another_one_takes_the_ru
     run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
     poor = worker_on(node)
 
-    def check(*_: object) -> None:
+    def check(names: object, beyond_text: object = ()) -> None:
         raise ConfigError("provider h needs a key: set $LAB_KEY")
 
     poor.runner.providers.check = check  # type: ignore[method-assign]

@@ -18,7 +18,6 @@ __all__ = [
     "LONGER",
     "MINIMAX",
     "NO_CHANNEL",
-    "NO_IMAGES",
     "NO_MODEL",
     "NO_PLACE",
     "PASSING",
@@ -30,6 +29,7 @@ __all__ = [
     "THROTTLED",
     "TOO_LARGE",
     "TOO_LONG",
+    "UNABLE",
     "status_of_code",
 ]
 
@@ -45,7 +45,8 @@ CODES: dict[int, str] = {
     " accessdenied",
     404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
     " modelnotfounderror deploymentnotfound modelnotopen invalidmodel modeldecommissioned modelnotavailable"
-    " invalidendpointormodel modelnotsupported unknownmodel unknownoperationexception",
+    " invalidendpointormodel modelnotsupported unknownmodel dedicatedendpointnotrunning"
+    " unknownoperationexception",
     408: "requesttimeout modeltimeoutexception",
     409: "conflict conflicterror aborted conflictexception",
     413: "requesttoolarge contextlengthexceeded contextwindowexceedederror exceedcontextsizeerror"
@@ -242,13 +243,15 @@ PASSING = regex(
 model stopped, which loads it again, and hosts without room."""
 
 NO_MODEL = regex(
-    r"model[^.]{0,80}(?:does not exist|not exist|not found|unknown|decommissioned|is not available"
-    r"|reached the end of its life|is blocked|disabled|not (?:servable|deployed)|does not support this api)"
+    r"model(?:[^.]|\.(?=\w)){0,80}(?:does not exist|not exist|not found|unknown|decommissioned"
+    r"|is not available|reached the end of its life|is blocked|disabled|not (?:servable|deployed)"
+    r"|does not support this api)"
     r"|model has been deprecated|(?:has been|is|was) (?:retired|discontinued)|could not route to"
     r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
     r"|unsupported|invalid|no such|unexpected)"
     r" model\b"
-    r"|model identifier is invalid|not a valid model|supported api model names|unable to access model"
+    r"|model identifier is invalid|not a valid model|supported api model names"
+    r"|unable to access (?:[\w-]+ )?model|endpoint for model \S+ is not running"
     r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? (?:is )?not supported"
     r"|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
@@ -263,12 +266,13 @@ NO_MODEL = regex(
 NO_CHANNEL = regex(r"no available channels? for model|无可用渠道", re.IGNORECASE)
 """What New API and One API say, with status 503, of a model that none of their accounts has."""
 
-NO_IMAGES = regex(
+UNABLE = regex(
     r"\b(?:image|vision|multimodal)\w*\b[^.]{0,40}(?:not supported|unsupported|only supported|not support)"
-    r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)",
+    r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)"
+    r"|requires? more (?:\w+ ){0,2}memory",
     re.IGNORECASE,
 )
-"""A model that reads no images, as llama.cpp and gateways report it: with status 500."""
+"""What a model cannot do, though its server sends status 500: read images, or fit into the memory."""
 
 FAILED_GENERATION = regex(
     r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message", re.IGNORECASE

@@ -20,7 +20,6 @@ from .failure_words import (
     FILTERED,
     LONGER,
     NO_CHANNEL,
-    NO_IMAGES,
     NO_MODEL,
     NO_PLACE,
     PASSING,
@@ -32,6 +31,7 @@ from .failure_words import (
     THROTTLED,
     TOO_LARGE,
     TOO_LONG,
+    UNABLE,
 )
 from .output_limits import affordable
 from .reports import Report, page_title, read_report, report
@@ -57,7 +57,7 @@ MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 TEMPORARY_STATUSES = (408, 409, 423, 424, 425, 498, 499)
 PERMANENT_STATUSES = (501, 505, 510, 511)
-_OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint|模型", re.IGNORECASE)
+_OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint|\bfunction '|模型", re.IGNORECASE)
 _TO_TLS = regex(r"HTTP request (?:was sent )?to (?:an )?HTTPS", re.IGNORECASE)
 """What nginx and servers in Go say to a request without TLS."""
 
@@ -124,7 +124,7 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if status not in (429, 503) and FILTERED.search(words):
         return "refused"
-    if NO_PLACE.search(words) or (status == 500 and NO_IMAGES.search(words)):
+    if NO_PLACE.search(words) or (status == 500 and UNABLE.search(words)):
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"

@@ -60,7 +60,7 @@ _NOT_OFFERED = regex(
 )
 _SCHEMA_REFUSED = regex(
     r"too (?:complex|many|large|deep)|nesting|fail|conversion"
-    r"|unrecogni[sz]ed|constraint|features|combined|requires?"
+    r"|unrecogni[sz]ed|constraint|features|combined|requires?|missing"
     r"|must contain",
     re.IGNORECASE,
 )
@@ -332,7 +332,8 @@ _NO_STREAM = regex(
     re.IGNORECASE,
 )
 _ONLY_STREAM = regex(
-    r"only supports? stream|non-streaming calls|stream(?:ing)? (?:must|has to) be (?:set to )?true"
+    r"only supports? stream|streaming (?:is )?required|non-streaming calls"
+    r"|stream(?:ing)? (?:must|has to) be (?:set to )?true"
     r"|(?:must|required to) (?:be )?(?:set|enable|use) stream|must have stream ?= ?true"
     r"|not[^.]{0,40}stream ?= ?false|非流式",
     re.IGNORECASE,

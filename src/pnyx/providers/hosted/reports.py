@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core.caching.regex import regex
@@ -156,7 +156,7 @@ _REPORTS = {"error", "Response", "base_resp", *_FAILURES}
 def read_report(status: int, body: str) -> Report:
     """The failure in the body of a response with an error status: JSON of any dialect, a page, or text."""
     try:
-        document = json.loads(_EVENT.sub("", body, count=1))
+        document = _first_document(_EVENT.sub("", body, count=1))
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == "<":
             return Report(status, page_title(body), is_page=True)
@@ -170,6 +170,16 @@ def read_report(status: int, body: str) -> Report:
     if status == 424:  # of Bedrock, with the status of the host behind it
         status = _status(document.get("originalStatusCode")) or status
     return Report(status, found.message, found.code, found.param, found.items, found.details)
+
+
+def _first_document(body: str) -> Any:
+    """The JSON in `body`, or the first of several: a relay may send a report twice, then as an event."""
+    try:
+        return json.loads(body)
+    except json.JSONDecodeError as exc:
+        if exc.msg != "Extra data" or body.lstrip()[:1] != "{":
+            raise
+        return json.loads(body[: exc.pos])
 
 
 def page_title(body: str) -> str:
@@ -204,6 +214,10 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         words = words if not items else "; ".join(one.message for one in items)
         text = f"{found}: {words}" if words not in str(found) else str(found)
         status = next(filter(None, map(_status, names)), 0) or _status_in(names)
+        part = next(filter(_has_words, around.values()), None)  # of Databricks
+        if part is not None and words in str(found) and depth < MAX_DEPTH:
+            inside = _wrapped(part, around, code, depth)
+            return replace(inside, message=f"{text}: {inside.message}")
         return Report(status, text, code, items[0].param if items else "", items)
     found = _spelt(found)
     numbers = [found.get(name) for name in ("code", "status", "status_code", "http_code", "statusCode")]
@@ -239,6 +253,10 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     if behind and not param:
         return Report(status, text, code, behind.param, behind.items, details)
     return Report(status, text, code, param, details=details)
+
+
+def _has_words(part: Any) -> bool:
+    return isinstance(part, Mapping) and any(part.get(name) for name in _MESSAGES)
 
 
 def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:

@@ -33,7 +33,8 @@ _LIMITS = ("max_completion_tokens", "max_tokens")
 
 _WANTED = regex(
     r"\bv1/responses\b|(?<![\w.])/responses\b|\bresponses (?:api|endpoint)\b"
-    r"|\bmodel\b[^.]{0,80}\b(?:not|n't)\b[^.]{0,60}chat[/ _-]?completions?\b|chatCompletion operation",
+    r"|\bmodel\b(?:[^.]|\.(?=\S)){0,80}\b(?:not|n't)\b[^.]{0,60}chat[/ _-]?completions?\b"
+    r"|chatCompletion operation",
     re.IGNORECASE,
 )
 _MOVED = regex(r"has moved|was moved|moved to", re.IGNORECASE)
