@@ -1,4 +1,4 @@
-"""PgBouncer between pnyx and PostgreSQL; skipped where it is not installed."""
+"""PgBouncer between pnyx and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from pnyx.store.queue import Queue
 from tests.store.test_postgresql import at_port
 
 PROGRAM = shutil.which("pgbouncer", path=os.environ["PATH"] + ":/usr/sbin")
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
 RUNS = 8
 DIRECT = "?prepared_statement_cache_size=0"
 
@@ -31,7 +30,7 @@ DIRECT = "?prepared_statement_cache_size=0"
 @contextlib.contextmanager
 def pooler(url: str, mode: str) -> Iterator[str]:
     """The URL of the database behind a pooler that has fewer connections to it than pnyx may open."""
-    assert PROGRAM is not None
+    assert PROGRAM is not None, "install PgBouncer: apt install pgbouncer, or brew install pgbouncer"
     server = make_url(url)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
