@@ -166,10 +166,10 @@ async def test_the_owner_sees_what_a_worker_lacks_until_another_one_takes_the_ru
     run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
     poor = worker_on(node)
 
-    def get(name: str) -> Host:
+    def check(names: object, beyond_text: object = ()) -> None:
         raise ConfigError("provider h needs a key: set $LAB_KEY")
 
-    poor.runner.providers.get = get  # type: ignore[method-assign]
+    poor.runner.providers.check = check  # type: ignore[method-assign]
     assert await poor._run(run_id) == End.DECLINE
     record = await shown(node, run_id)
     assert record.result.status == "waiting"

@@ -129,8 +129,9 @@ SPENT = regex(
 )
 """Money or an allowance that is used up for longer than a run waits."""
 
-PER_MINUTE = regex(r"\bper[ _-]?(?:minute|second|60 ?s)\b|/ ?min(?:ute)?\b", re.IGNORECASE)
-"""A limit that comes back within a run, whatever its code is called: Cerebras has `token_quota_exceeded`."""
+PER_MINUTE = regex(r"\bper[ _-]?(?:minute|second|60 ?s)\b|/ ?min(?:ute)?\b|负载已饱和", re.IGNORECASE)
+"""A limit that comes back within a run, whatever its code is called: Cerebras has `token_quota_exceeded`, One
+API `insufficient_quota` for accounts that are busy."""
 
 LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billing)\b", re.IGNORECASE)
 """Words of a limit that does not."""

@@ -145,7 +145,7 @@ def _is_of_host(tool: Any) -> bool:
 
 def _named(found: Report, names: list[str], body: dict[str, Any], model: str) -> list[str]:
     # A report of pydantic has the place of a mistake on one line, and its words, indented, on the next one.
-    text = re.sub(r"\n\s+", ": ", without_model(found.english, model))
+    text = re.sub(r"\n\s+", ": ", _PART_OF_A_TOOL.sub("…", without_model(found.english, model)))
     path = found.param or (place[1] if (place := _SERDE.search(text)) else "")
     if path and path != "output_config":
         by_path = _by_path(path, names)
@@ -165,6 +165,10 @@ def _named(found: Report, names: list[str], body: dict[str, Any], model: str) ->
     return refused
 
 
+_PART_OF_A_TOOL = regex(r"\btools(?:\[\d+\]|\.\d+)[\w.\[\]]*", re.IGNORECASE)
+"""It is ours to write properly, and no reason to do without tools."""
+
+
 def _by_path(param: str, names: list[str]) -> list[str]:
     """The parameter that a path leads to: "response_format.type", "generation_config.seed"."""
     parts = [part for part in re.split(r"[.\[\]]+", param) if part]
@@ -172,7 +176,6 @@ def _by_path(param: str, names: list[str]) -> list[str]:
     for end in range(len(parts), 0, -1):
         for start in range(end):
             if name := paths.get(_plain(".".join(parts[start:end]))):
-                # A part of the tools is ours to write properly, and no reason to do without tools.
                 return [] if name == "tools" and end < len(parts) else [name]
     return []
 

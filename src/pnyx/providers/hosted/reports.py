@@ -70,8 +70,12 @@ def report(document: Any) -> Report | None:
     """The failure that a reply's document reports; None for a document without one."""
     if not isinstance(document, Mapping):
         return None
-    if document.keys() & _ANSWERS and not document.keys() & _REPORTS:
-        return None
+    if not document.keys() & _REPORTS:
+        # DeepInfra has a failure by another spelling beside no choices.
+        if any(document.get(name) for name in _ANSWERS):
+            return None
+        if document.keys() & _ANSWERS and not _spelt(document).keys() & _REPORTS:
+            return None
     document = _spelt(document)
     if (found := document.get("error")) and not _is_no_failure(found):
         return _report(document if found is True else found, document)
