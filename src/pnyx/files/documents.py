@@ -19,13 +19,15 @@ KINDS = {
 }
 """Kind -> media type."""
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""Start of a file in the form of Office before 2007."""
 _UNREAD_STARTS = {
     b"{\\rtf": ("RTF", "docx, PDF or plain text"),
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": ("an Office document of before 2007", "docx, xlsx or PDF"),
+    _OLE: ("an Office document of before 2007", "docx, xlsx or PDF"),
 }
 """Start of the data -> what it is, and as what its program can save it."""
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-"""The name of the part with an encrypted document, in the form of Office before 2007."""
+"""The name of the part with an encrypted document of any Office, which has that form."""
 _UNREAD_PARTS = {
     "ppt/presentation.xml": ("a PowerPoint document", "PDF"),
     "xl/workbook.bin": ("a binary Excel document", "xlsx"),
@@ -50,7 +52,7 @@ def document_kind(data: bytes) -> str | None:
 def refuse_unread(data: bytes, name: str) -> None:
     """Raise `FileProblem`, with what to do, for a document of a kind that is not read."""
     text = data.removeprefix(BOM_UTF8).lstrip()
-    if text.startswith(b"\xd0\xcf\x11\xe0") and _ENCRYPTED in data:
+    if text.startswith(_OLE) and _ENCRYPTED in data:
         raise FileProblem(f"{name}: it is encrypted: give a copy without its password")
     found = next((words for start, words in _UNREAD_STARTS.items() if text.startswith(start)), None)
     if found is None:

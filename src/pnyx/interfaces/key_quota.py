@@ -28,7 +28,7 @@ REPLIES = 250_000
 """Bytes that a run counts for until the next sum, besides what it brings: ten debates of three rounds."""
 STORAGE_RETRY_S = 3600
 RESERVED = 2
-"""A call reserves about as many times what it costs: for its text, a token is two bytes and not four."""
+"""A call reserves about as many times what it costs: more tokens for its text, and the longest reply."""
 
 
 @dataclass(slots=True)

@@ -146,7 +146,7 @@ class RunRecords:
         """Runs, newest first, see `views.records.read_runs`. without: an owner whose runs are left out.
 
         tag, pinned: only runs with these labels. since: only those from this time or day on. after: as in
-        `run_rows`.
+        `store.listing`.
         """
         work = partial(read_runs, status=status, limit=limit, after=after, tag=tag, pinned=pinned)
         work = partial(work, protocol=protocol, since=since)

@@ -54,10 +54,10 @@ def explain_usage(exc: click.UsageError, cli: click.Group, args: Sequence[str]) 
     """The message for a wrong use of a command, with the help that has more. args: the command line."""
     command, path = _command(exc, cli, args)
     found = [exc, *_further(exc, command, args[len(path.split()) - 1 :])]
-    messages = [_plain(_message(one, command, path, args)) for one in found]
+    messages = list(dict.fromkeys(_plain(_message(one, command, path, args)) for one in found))
     if len(messages) == 1:
         return f"{messages[0]} (see {path} --help)"
-    return listed(f"several things are wrong (see {path} --help)", list(dict.fromkeys(messages)))
+    return listed(f"several things are wrong (see {path} --help)", messages)
 
 
 def _further(

@@ -81,7 +81,7 @@ class Learned:
         if self.adaptive:
             set_adaptive(body)
         set_levels(body, self.levels)
-        bodies.drop(body, self.dropped | (self.never_off & switched_off(body) if self.never_off else set()))
+        bodies.drop(body, self.dropped | (self.never_off & switched_off(body)))
         for holder in bodies.holders(body):
             for name in self.renamed.keys() & holder.keys():
                 holder[self.renamed[name]] = holder.pop(name)

@@ -172,9 +172,8 @@ TOO_LARGE = regex(
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|requests? per (?:minute|second)"
-    r"|per.min|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded"
-    r"|qps|concurren|slow down|限流|并发|过于频繁|请求过多"
-    r"|速率|频率",
+    r"|per.min|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps"
+    r"|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
@@ -182,14 +181,12 @@ RATE = regex(
 TEMPORARY = regex(
     r"overload|over.?capacity|at capacity|capacity (?:exceeded|limit|constraint)|too many requests"
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
-    r"|retry your request|had an error while processing|encountered an (?:error|issue)"
-    r"|timed? ?out|timeout|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)"
-    r"|upstream|bad gateway|internal (?:server )?error"
-    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b"
-    r"|network.?error|\block\b|warming up|is (?:currently )?loading|still loading|not ready"
-    r"|exhausted all available|no (?:healthy"
-    r"|available|\w+ available)|busy|queue|cold start|model unloaded|繁忙|限流|稍后"
-    r"|无可用|网络错误|内部错误|饱和",
+    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|timeout"
+    r"|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
+    r"|internal (?:server )?error|connection (?:reset|refused|error|closed|lost|dropped|aborted)"
+    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|network.?error|\block\b|warming up|is (?:currently )?loading"
+    r"|still loading|not ready|exhausted all available|no (?:healthy|available|\w+ available)|busy|queue"
+    r"|cold start|model unloaded|繁忙|限流|稍后|无可用|网络错误|内部错误|饱和",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -210,8 +207,7 @@ FILTERED = regex(
 NO_PLACE = regex(
     r"unsupported_country|unsupported countries|country, region, or territory|user location is not"
     r"|not (?:available|supported) in (?:your|this) (?:country|region)|you have been blocked|firewall rules"
-    r"|from (?:this|your) (?:location|country|region|ip\b)"
-    r"|attention required",
+    r"|from (?:this|your) (?:location|country|region|ip\b)|attention required",
     re.IGNORECASE,
 )
 """A host that serves nobody from here, whatever the key."""
@@ -235,9 +231,8 @@ BAD_KEY = regex(
 """A key that is refused with a status of its own."""
 
 PASSING = regex(
-    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
-    r"|invocation timed out|out of memory|\bbusy\b|overload|at capacity|network error"
-    r"|DEGRADED function|繁忙",
+    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded|invocation timed out"
+    r"|out of memory|\bbusy\b|overload|at capacity|network error|DEGRADED function|繁忙",
     re.IGNORECASE,
 )
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -269,8 +264,7 @@ NO_CHANNEL = regex(r"no available channels? for model|无可用渠道", re.IGNOR
 
 UNABLE = regex(
     r"\b(?:image|vision|multimodal)\w*\b[^.]{0,40}(?:not supported|unsupported|only supported|not support)"
-    r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)"
-    r"|requires? more (?:\w+ ){0,2}memory",
+    r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)|requires? more (?:\w+ ){0,2}memory",
     re.IGNORECASE,
 )
 """What a model cannot do, though its server sends status 500: read images, or fit into the memory."""

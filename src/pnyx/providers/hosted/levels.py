@@ -35,7 +35,7 @@ SWITCHES = {
     "thinkingConfig": ("thinking_budget", "thinkingBudget", "thinking_level", "thinkingLevel"),
 }
 """Parameters that can turn thinking off, and the fields of them that say so; "" for the value itself."""
-OFF = ("none", "disabled", "MINIMAL", 0)
+OFF = ("none", "disabled", "MINIMAL", False, 0)
 _LEVELS = "|".join(RANKS)
 _QUOTED = regex(rf"['\"`]({_LEVELS})['\"`]", re.IGNORECASE)
 _LISTED = regex(

@@ -116,16 +116,14 @@ _LIMIT = regex(
 )
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
-    r"|upper bound|over the limit|capped|not be (?:greater|more|higher)|(?:should|must) be in\b"
-    r"|larger|above|(?:output|completion) tokens? limit"
-    r"|(?:allowed|limit)\b[^.\d]{0,30}\d{3}"
-    r"|up to|between|limited to|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",
+    r"|upper bound|over the limit|capped|not be (?:greater|more|higher)|(?:should|must) be in\b|larger|above"
+    r"|(?:output|completion) tokens? limit|(?:allowed|limit)\b[^.\d]{0,30}\d{3}|up to|between|limited to"
+    r"|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
-    r"(?<!is )(?<!not be )(?:greater|more|higher|larger) than|higher max|at least"
-    r"|below min|minimum value|>= ?\d"
-    r"|required",
+    r"(?<!is )(?<!not be )(?:greater|more|higher|larger) than|higher max|at least|below min|minimum value"
+    r"|>= ?\d|required",
     re.IGNORECASE,
 )
 _LESS = regex(r"less than|lower than|at most|<=?", re.IGNORECASE)

@@ -59,9 +59,8 @@ _NOT_OFFERED = regex(
     re.IGNORECASE,
 )
 _SCHEMA_REFUSED = regex(
-    r"too (?:complex|many|large|deep)|nesting|fail|conversion"
-    r"|unrecogni[sz]ed|constraint|features|combined|requires?|missing"
-    r"|must contain",
+    r"too (?:complex|many|large|deep)|nesting|fail|conversion|unrecogni[sz]ed|constraint|features|combined"
+    r"|requires?|missing|must contain",
     re.IGNORECASE,
 )
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
@@ -85,8 +84,7 @@ _TOOLS = regex(
 _SCHEMA = regex(
     r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
     r"|output.?format|guided.?(?:decoding|json)|response.?mime.?type|application/json"
-    r"|(?:specified|response) schema|schema is too|schemas contains? too"
-    r"|the word '?json",
+    r"|(?:specified|response) schema|schema is too|schemas contains? too|the word '?json",
     re.IGNORECASE,
 )
 _THINKING = regex(r"reasoning|thinking|\bbudget\b", re.IGNORECASE)
@@ -202,9 +200,8 @@ def _is_refusal(name: str, found: Report, text: str) -> bool:
 
 _UNKNOWN_NAME = regex(
     r"un(?:supported|known|recogni[sz]ed|expected)\b"
-    r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)"
-    r"|extra (?:inputs?|fields?)|extra_forbidden|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens"
-    r"|deprecated|不支持",
+    r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)|extra (?:inputs?|fields?)|extra_forbidden"
+    r"|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens|deprecated|不支持",
     re.IGNORECASE,
 )
 

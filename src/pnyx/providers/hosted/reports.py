@@ -100,7 +100,7 @@ def report(document: Any) -> Report | None:
         return Report(found.status or status_of_code(name), found.message, f"{name} {found.code}".strip())
     marked = document.get("type") == "error" or document.get("object") == "error"
     marked = marked or not _is_no_failure(document.get("error_code"))
-    bare = any(document.get(name) for name in _MESSAGES) and document.get("code") not in (0, 200, "0", "200")
+    bare = _has_words(document) and document.get("code") not in (0, 200, "0", "200")
     if marked or bare or _has_failed(document):
         return _report(document, document)
     return next((report(part) for part in document.values() if _is_report(part)), None)
