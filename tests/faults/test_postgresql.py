@@ -125,7 +125,7 @@ def test_a_full_disk_of_postgresql_is_waited_for_and_no_call_is_uncertain(
 async def test_while_the_disk_of_postgresql_is_full_no_call_is_begun(
     postgres: PostgresServer, postgres_trial: Trial, full_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until then each run that was tried again paid a call whose reply could not be recorded."""
+    """Before, each run that was tried again paid for a call whose reply could not be recorded."""
     monkeypatch.setattr(postgresql, "AWAY_S", 1.0)
     trial, before = postgres_trial, refusals(postgres)
     async with Runner.open(open_settings()) as runner:
@@ -152,7 +152,7 @@ async def test_while_the_disk_of_postgresql_is_full_no_call_is_begun(
 def test_processes_with_wrong_clocks_pay_from_one_days_budget(
     postgres_trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until then a machine whose clock was a day off had a budget of its own."""
+    """Before, a machine whose clock was a day off had a budget of its own."""
     trial = postgres_trial
     trial.settle(day_usd=1.0)
     right, right_ns = time.time, time.time_ns
