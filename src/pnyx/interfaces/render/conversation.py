@@ -58,7 +58,7 @@ def _cut(text: str, tokens: int) -> str:
     if estimate_tokens(text) <= tokens:
         return text
     data = text.encode("utf-8", "surrogatepass")
-    # `estimate_tokens` counts two bytes as a token, and fewer of such as hashes.
+    # `estimate_tokens` counts a token for two bytes, or for fewer in text such as hashes.
     room = 2 * max(tokens - estimate_tokens(CUT), 0)
     while estimate_tokens(shown := data[:room].decode("utf-8", "ignore") + CUT) > tokens and room:
         room //= 2
