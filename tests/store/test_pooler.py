@@ -75,8 +75,11 @@ async def debates(url: str) -> set[str]:
     providers = {"m": pnyx.FakeProvider(lambda call: "Final answer: yes")}
     asked: Any = {"panel": ["m:a", "m:b"], "rounds": 1}
     runs = (pnyx.ask("Why?", providers=providers, settings=settings, **asked) for _ in range(RUNS))
-    done = await asyncio.gather(*runs)
-    return {one.status for one in done}
+    done = await asyncio.gather(*runs, return_exceptions=True)  # none goes on without its database
+    for one in done:
+        if isinstance(one, BaseException):
+            raise one
+    return {one.status for one in done if not isinstance(one, BaseException)}
 
 
 async def until_refused(url: str) -> None:

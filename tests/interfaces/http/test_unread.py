@@ -90,24 +90,27 @@ async def test_the_refusal_is_a_429_of_the_api(lab: ScriptedHost, monkeypatch: p
     assert answer.headers["retry-after"]
 
 
+@pytest.mark.parametrize("format", ["json", "md"])
 async def test_one_key_reads_its_long_runs_one_after_another(
-    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
-    exported, active, most = runs.exported, 0, 0
+    written, active, most = runs._file, 0, 0
 
     async def counted(*args: Any) -> Any:
         nonlocal active, most
         active, most = active + 1, max(most, active + 1)
         for _ in range(20):
             await asyncio.sleep(0)
-        answer = await exported(*args)
+        answer = await written(*args)
         active -= 1
         return answer
 
-    monkeypatch.setattr(runs, "exported", counted)
+    monkeypatch.setattr(runs, "_file", counted)
     async with open_server() as server, server.client() as client:
         run = (await client.post("/v1/runs", json={"question": "Why?", "wait": True})).json()["run_id"]
-        answers = await asyncio.gather(*(client.get(f"/v1/runs/{run}/export") for _ in range(MANY)))
+        answers = await asyncio.gather(
+            *(client.get(f"/v1/runs/{run}/export?format={format}") for _ in range(MANY))
+        )
         assert len(server.service.reading) == 0, "a lock that nobody holds is forgotten"
     assert [answer.status_code for answer in answers] == [200] * MANY
     assert most == 1
