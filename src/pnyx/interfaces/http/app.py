@@ -72,8 +72,8 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
     app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
-    # Streams end by themselves when the service stops, with what became of their runs; those of the package
-    # `mcp` would otherwise end at once.
+    # When the service stops, each stream sends the last state of its run and ends. With this on, those of the
+    # package `mcp` would be cut off at once.
     AppStatus.enable_automatic_graceful_drain = False
     app.state.service = service
     app.state.retries = Retries()
