@@ -246,12 +246,9 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     )
     raw, behind = _quoted(found), None
     if raw and str(raw) not in text:
-        inner = _inner(raw)
-        inner = inner and (inner.get("error") or inner)
-        behind = (
-            _report(inner, inner, depth + 1) if isinstance(inner, Mapping) and depth < MAX_DEPTH else None
-        )
-        code = f"{code} {behind.code}" if behind else code
+        if (inner := _inner(raw)) is not None and depth < MAX_DEPTH:
+            behind = _framed(_wrapped(inner, {}, code, depth), raw)
+            code = behind.code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
     param = _path(found.get("param"))
