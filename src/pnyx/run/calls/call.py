@@ -305,11 +305,7 @@ class ModelCall:
             traceparent=context.traceparent(self.key),
         )
 
-        def publish(text: str, restart: bool) -> None:
-            common = {**self.common, "time": context.now(), "run_id": context.run_id}
-            context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
-
-        live = LiveText(context.redact_text, publish)
+        live: LiveText | None = None
         context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
@@ -317,18 +313,25 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 await slot.ready()
                 started_at = time.monotonic()
-                shown = live.add if context.broadcast.wants(self.closing) and not quiet else None
-                result = separate(await complete_call(provider, call, shown))
+                if context.broadcast.wants(self.closing) and not quiet:
+                    live = LiveText(context.redact_text, self._publish)
+                result = separate(await complete_call(provider, call, live.add if live else None))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
-            result = exc
+            result = exc.with_traceback(None)  # whose frames hold the error, and all that a call needs
             if lacks_files(exc.__cause__):
                 # No fault of the host's: no other seat could connect either.
                 context.halt.request(Starved(context.run_id))
         finally:
-            live.end()
+            if live is not None:
+                live.end()
         return Response(started, result, time.monotonic() - started_at)
+
+    def _publish(self, text: str, restart: bool) -> None:
+        """Show the next piece of a reply to those who follow the run, see `LiveText`."""
+        common = {**self.common, "time": self.context.now(), "run_id": self.context.run_id}
+        self.context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
     def _tools(self) -> tuple[ToolSpec, ...]:
         """Return the tools of the request, without search if the host searches or none is open."""
