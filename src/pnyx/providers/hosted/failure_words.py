@@ -173,9 +173,8 @@ TOO_LARGE = regex(
 """A request over the tokens per minute of an account: waiting does not help, a shorter request does."""
 
 RATE = regex(
-    r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|sec)|request limit reached"
-    r"|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps"
-    r"|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
+    r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
+    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
