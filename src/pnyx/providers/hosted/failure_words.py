@@ -174,7 +174,8 @@ TOO_LARGE = regex(
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
-    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
+    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps"
+    r"|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
