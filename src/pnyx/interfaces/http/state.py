@@ -16,6 +16,7 @@ __all__ = [
     "client_left",
     "leaves_at_half_close",
     "long_read",
+    "next_page",
     "origin_of",
     "owner_of",
     "page_of",
@@ -76,6 +77,12 @@ def client_left(run_id: str, what: str, headers: Mapping[str, str]) -> Exact:
     what: becomes of the run.
     """
     return refusal(499, HALF_CLOSED.format(run_id, what), headers, type="client_left")
+
+
+def next_page(request: Request, **parameters: str | int) -> dict[str, str]:
+    """Return the header with the address of the next page, by RFC 8288. parameters: those that differ."""
+    url = request.url.include_query_params(**parameters)
+    return {"Link": f'<{url.path}?{url.query}>; rel="next"'}
 
 
 async def wait_for_disconnect(request: Request) -> None:
