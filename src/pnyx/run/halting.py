@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from weakref import WeakMethod
 
 from ..errors import Halted
 
@@ -35,18 +36,22 @@ class StopRequests:
     """Requests of other processes to stop the run: the journal reads them, the run's handle handles them."""
 
     def __init__(self) -> None:
-        self._callback: Callable[[str], None] | None = None
+        # Weak: the handle has the journal, and a cycle would keep all of a run until it is collected.
+        self._handler: WeakMethod[Callable[[str], None]] | None = None
         self._pending: str | None = None
 
-    def subscribe(self, callback: Callable[[str], None]) -> None:
-        """Call `callback` with each request from now on, and with an earlier one if there was one."""
-        self._callback = callback
+    def subscribe(self, handler: Callable[[str], None]) -> None:
+        """Call the method `handler` with each request from now on, and with an earlier one if there was one.
+
+        Its object is not kept alive.
+        """
+        self._handler = WeakMethod(handler)
         if self._pending is not None:
-            callback(self._pending)
+            handler(self._pending)
 
     def request(self, how: str) -> None:
         """Stop the run. how: "cancel" ends it at once; "pause" leaves it for its owner to resume."""
-        if self._callback is None:
+        if self._handler is None:
             self._pending = how
-        else:
-            self._callback(how)
+        elif (handler := self._handler()) is not None:
+            handler(how)

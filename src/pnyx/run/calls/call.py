@@ -309,7 +309,7 @@ class ModelCall:
             common = {**self.common, "time": context.now(), "run_id": context.run_id}
             context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
-        live = LiveText(context.redact_text, publish)
+        live: LiveText | None = None
         context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
@@ -317,7 +317,9 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 await slot.ready()
                 started_at = time.monotonic()
-                shown = live.add if context.broadcast.wants(self.closing) and not quiet else None
+                if context.broadcast.wants(self.closing) and not quiet:
+                    live = LiveText(context.redact_text, publish)
+                shown = None if live is None else live.add
                 result = separate(await complete_call(provider, call, shown))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
@@ -327,7 +329,8 @@ class ModelCall:
                 # No fault of the host's: no other seat could connect either.
                 context.halt.request(Starved(context.run_id))
         finally:
-            live.end()
+            if live is not None:
+                live.end()
         return Response(started, result, time.monotonic() - started_at)
 
     def _tools(self) -> tuple[ToolSpec, ...]:

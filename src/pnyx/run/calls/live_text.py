@@ -38,4 +38,5 @@ class LiveText:
         self._masked.add(text)
 
     def _new_stream(self) -> StreamRedactor:
-        return StreamRedactor(self._redact, lambda text: self._publish(text, False))
+        publish = self._publish  # not `self`: the stream belongs to it, and a cycle waits for a collection
+        return StreamRedactor(self._redact, lambda text: publish(text, False))
