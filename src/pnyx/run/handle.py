@@ -98,6 +98,7 @@ class RunHandle:
 
         def ended(_: object) -> None:
             self.context.broadcast.close()
+            self.context.stop_requests.unsubscribe()
             if observe is not None:
                 failure = self._failure
                 observe(RunClosed(identity, "" if failure is None else type(failure).__name__))

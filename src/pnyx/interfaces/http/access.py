@@ -42,6 +42,7 @@ LEAST_RATE = 1000
 CLOSE = {"Connection": "close"}
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+_ADDRESS = regex(r"(\[[0-9a-f:.]+\]|[0-9]{1,3}(\.[0-9]{1,3}){3})(:[0-9]{1,5})?")
 _ORDINARY = regex(r"[\w.:/\[\]-]{1,200}")
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
 
@@ -139,7 +140,7 @@ class Access:
             return refusal(503, "the server has as many connections as it can; try again later", CLOSE)
         headers = _Headers(scope)
         host = headers.one("host")
-        if host is None or not self._known_host(host.lower(), scope):
+        if not (_is_check(scope, headers) or (host and self._known_host(host.lower(), scope))):
             return refusal(421, f"unknown host name; if it is this server's, {_setting('hosts', host)}")
         origin = headers.one("origin")
         if headers.many("origin") and not self._same_site(origin, scope):
@@ -222,6 +223,15 @@ class Access:
         except ValueError:
             return False
         return url.scheme in ("http", "https") and self._known_host(url.netloc.lower(), scope)
+
+
+def _is_check(scope: Message, headers: _Headers) -> bool:
+    """Whether it is a check of the server that names no host, or an address, as load balancers do.
+
+    A page of another site cannot send it: its browser names the site, whatever its address is.
+    """
+    hosts = headers.many("host")
+    return scope["path"] == HEALTH and (len(hosts) < 2 and all(map(_ADDRESS.fullmatch, hosts)))
 
 
 def _is_local(scope: Message, headers: _Headers) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -17,7 +16,7 @@ from ...providers.embedded.weights import installed
 from ..schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document
 from ..views.catalogue import describe_models, describe_protocol, models_by_name
-from ..views.costs import sum_calls, sum_costs, sums_by
+from ..views.costs import first_day, sum_calls, sum_costs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
@@ -70,8 +69,8 @@ async def costs(
 
     `by=run` lists the 1,000 dearest; `total` and `days` are of all.
     """
-    since = (datetime.now(UTC).date() - timedelta(days=days - 1)).isoformat()
     service, owner = service_of(request), owner_of(request)
+    since = first_day(service.now(), days)
     spent = await service.spending(since, owner)
     if by == "run":
         rows = sum_calls(await service.run_spending(since, owner, most=MOST_RUNS))

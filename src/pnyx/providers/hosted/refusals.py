@@ -78,8 +78,7 @@ _ANY_OF_THEM = regex(r"that can handle the requested parameters", re.IGNORECASE)
 """OpenRouter's words where no host of a model knows all parameters of a request."""
 
 _TOOLS = regex(
-    r"tool (?:use|calling|calls?|choice)|function.?call(?:ing|s)?|\btools?\b|\"auto\" tool choice|函数调用"
-    r"|工具调用",
+    r"\"auto\" tool choice|\btools?\b|function.?call(?:ing|s)?|\bfunctions\b|函数调用|工具调用",
     re.IGNORECASE,
 )
 _SCHEMA = regex(
@@ -242,8 +241,9 @@ def _in_clause(clause: str, names: list[str]) -> list[str]:
 
 def _place(clause: str, names: list[str]) -> str:
     """The parameter at the start of a clause as validators write it, "temperature: …", whatever follows."""
-    start, colon, _ = clause.partition(": ")
-    return next((name for name in names if colon and start == name and name not in RENAMED), "")
+    # LiteLLM has the exception of the host before it: "OpenAIException - temperature: ...".
+    starts = {start.rpartition(" - ")[2] for start in clause.split(": ")[:-1]}
+    return next((name for name in names if name in starts and name not in RENAMED), "")
 
 
 def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:

@@ -6,9 +6,11 @@ gateway may wrap the report of the host behind it in one of its own.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -164,7 +166,8 @@ def read_report(status: int, body: str) -> Report:
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == "<":
             return Report(status, page_title(body), is_page=True)
-        return Report(status, " ".join(body.split()))
+        text = " ".join(body.split())
+        return replace(_report({"message": text}, {}), status=status) if text else Report(status, "")
     if isinstance(document, list) and document:
         document = document[0]
     if not isinstance(document, Mapping):
@@ -211,7 +214,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         names = [around.get(name) for name in ("code", "status", "status_code", "error_type", "error_code")]
         code = " ".join(str(name) for name in names if name)
         if (inner := _inner(found)) is not None and depth < MAX_DEPTH:
-            return _wrapped(inner, around, code, depth)
+            return _framed(_wrapped(inner, around, code, depth), found)
         # Spring, Fastify and Nest have the phrase of the status as `error`, and the words beside it.
         words = next((one for name in _MESSAGES if isinstance(one := around.get(name), str)), "")
         items = _items(around.get("issues"))  # of Zod, as Venice sends them
@@ -237,11 +240,11 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         text = "; ".join(dict.fromkeys([*first, *(one.message for one in items)]))
         return Report(status, text, code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
-        return _wrapped(inner, found, code, depth)
+        return _framed(_wrapped(inner, found, code, depth), message)
     text = (
         message
         if isinstance(message, str)
-        else json.dumps(message or dict(found), ensure_ascii=False, default=str)
+        else json.dumps(message or dict(found), ensure_ascii=False, default=str) * bool(message or found)
     )
     raw, behind = _quoted(found), None
     if raw and str(raw) not in text:
@@ -286,8 +289,13 @@ def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
     listed = (found.get(name) for name in ("errors", "issues", "extra"))
     places = (message, *listed, None if message else found)
-    several = next(filter(None, map(_items, places)), ())
-    return several or next(filter(None, (_items(one, placed=True) for one in found.values())), ())
+    lists = [one for one in found.values() if isinstance(one, list)]
+    placed = (
+        *lists,
+        _read(message) if isinstance(message, str) else None,
+        [found] if "loc" in found else None,
+    )
+    return next(filter(None, (*map(_items, places), *(_items(one, placed=True) for one in placed))), ())
 
 
 def _items(found: Any, placed: bool = False) -> tuple[Report, ...]:
@@ -324,7 +332,7 @@ def _place(found: Mapping[str, Any]) -> str:
 
 def _path(value: Any) -> str:
     """A part of the request, such as "tools[0].function"; a JSON pointer is one too."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ".".join(str(part) for part in value if part != "body")
     if not isinstance(value, str) or value in ("None", "null"):
         return ""
@@ -332,15 +340,40 @@ def _path(value: Any) -> str:
 
 
 def _inner(value: Any) -> Mapping[str, Any] | None:
-    """The document that a message is, or that it holds as text."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-        if isinstance(value, list):
-            value = value[0] if value else None
-    return value if isinstance(value, Mapping) and value else None
+    """The document that a message is, or that it holds as text, alone or among other words."""
+    if not isinstance(value, str):
+        return value if isinstance(value, Mapping) and value else None
+    match = _DOCUMENT.fullmatch(value[:MAX_CHARS])
+    document = _read(match["document"]) if match else None
+    if match is None or not isinstance(document, Mapping) or not document:
+        return None
+    words = document.get("message")
+    is_report = any(map(document.get, _REPORTED)) or isinstance(words, str) or _has_words(words)
+    return document if is_report or not match["before"].strip("[ \n") else None
+
+
+def _read(text: str) -> Any:
+    """A document as JSON has it, or as an exception of a client in Python does; None for other text."""
+    text = text.strip()
+    is_python = text.startswith(("{'", "[{'")) and not _ODD_ESCAPE.search(text)
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return (ast.literal_eval if is_python else json.loads)(text) if text[:1] in ("{", "[") else None
+    return None
+
+
+_ODD_ESCAPE = regex(r"\\[^\\'\"abfnrtvxuUN0-7]")
+"""Python would warn of it."""
+
+
+def _framed(inner: Report, value: Any) -> Report:
+    """The report in a document with the words around it in `value`: "AnthropicException - {...}"."""
+    if not isinstance(value, str) or (match := _DOCUMENT.fullmatch(value[:MAX_CHARS])) is None:
+        return inner
+    before, after = match["before"].lstrip("["), match["after"].rstrip("]")
+    return replace(inner, message=f"{before}{inner.message}{after}".strip())
+
+
+_DOCUMENT = regex(r"(?P<before>[^{]*)(?P<document>\{.*\})(?P<after>[^}]*)", re.DOTALL)
 
 
 def _details(value: Any) -> Iterator[str]:
@@ -353,6 +386,8 @@ def _details(value: Any) -> Iterator[str]:
             yield from _details(one.get("violations"))
 
 
+_REPORTED = ("error", "errors", "detail", "msg", "error_msg")
+"""Keys of a report that no schema and no request has."""
 _PLACES = ("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name")
 _MESSAGES = (*("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring"),)
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
