@@ -12,6 +12,7 @@ from ..service import RunService
 __all__ = [
     "CLIENT_LEFT",
     "long_read",
+    "next_page",
     "origin_of",
     "owner_of",
     "page_of",
@@ -56,6 +57,12 @@ def origin_of(request: Request) -> Origin:
 def page_of(request: Request, run_id: str) -> str:
     """Return the address of a run's page on this server."""
     return f"{request.base_url}#/runs/{run_id}"
+
+
+def next_page(request: Request, **parameters: str | int) -> dict[str, str]:
+    """Return the header with the address of the next page, by RFC 8288. parameters: those that differ."""
+    url = request.url.include_query_params(**parameters)
+    return {"Link": f'<{url.path}?{url.query}>; rel="next"'}
 
 
 async def wait_for_disconnect(request: Request) -> None:

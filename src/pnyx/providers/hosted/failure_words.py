@@ -88,7 +88,7 @@ def status_of_code(code: str) -> int:
 
 
 QUOTA = regex(
-    r"insufficient.?(?:user.?)?quota|exceeded_current_quota|exceeded your current quota|quota.?exhausted"
+    r"insufficient.?(?:user.?)?quota|exceeded.(?:your.)?current.quota|quota.?exhausted"
     r"|billing_|payment.?required|plan.?and.?billing",
     re.IGNORECASE,
 )
@@ -147,7 +147,7 @@ TOO_LONG = regex(
     r"| token length)? ?(?:is|are|was)? ?(?:still )?(?:too (?:long|large|big)|超长|过长)"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|tokens exceeded|input token count"
     r"|too many (?:input |prompt )?tokens|input token limit|longer than the (?:model|context|maximum)"
-    r"|range of input length|max input length|maxlength: ?\d+, actual: ?\d+"
+    r"|range of input length|maxlength: ?\d+, actual: ?\d+"
     r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+|content_length_limit"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger"
     r"|greater|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
@@ -173,8 +173,8 @@ TOO_LARGE = regex(
 """A request over the tokens per minute of an account: waiting does not help, a shorter request does."""
 
 RATE = regex(
-    r"too many requests|too many tokens, please wait|rate.?limit|throttl|requests? per (?:minute|second)"
-    r"|per.min|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps"
+    r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
+    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps"
     r"|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )
@@ -194,7 +194,7 @@ model stopped or starts, hosts without room, and gateways that do not reach the 
 TEMPORARY = regex(
     rf"{_PASSING}|capacity (?:exceeded|limit|constraint)|too many requests"
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
-    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|timeout"
+    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out"
     r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
     r"|限流|稍后|无可用|内部错误",
@@ -204,7 +204,7 @@ TEMPORARY = regex(
 
 FILTERED = regex(
     r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
-    r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
+    r"|blocked)|by moderation|by our safety|safety[ _](?:system|filter|policy|check)"
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|blocked (?:input|output)"
@@ -254,7 +254,7 @@ NO_MODEL = regex(
     r"|unable to access (?:[\w-]+ )?model|endpoint for model \S+ is not running"
     r"|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
-    r"|unexpected model name|模型[^。]{0,40}(?:不存在|未开通)"
+    r"|模型[^。]{0,40}(?:不存在|未开通)"
     r"|could not find (?:\w+ )?model"
     r"|llm provider not provided|unsupported openapi method|已下线|failed to get model"
     r"|model \S+ 不存在|您无权访问",

@@ -200,7 +200,7 @@ def _is_refusal(name: str, found: Report, text: str) -> bool:
 
 _UNKNOWN_NAME = regex(
     r"un(?:supported|known|recogni[sz]ed|expected)\b"
-    r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)|extra (?:inputs?|fields?)|extra_forbidden"
+    r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)|extra[ _](?:inputs?|fields?|forbidden)"
     r"|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens|deprecated|不支持"
     r"|(?:replaced|superseded) by|renamed|obsolete",
     re.IGNORECASE,

@@ -236,7 +236,8 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
     if items := _several(found, message):
-        first = [message] if isinstance(message, str) and _inner(message) is None else []
+        is_text = isinstance(message, str) and _read(message) is None and _inner(message) is None
+        first = [str(message)] if is_text else []
         text = "; ".join(dict.fromkeys([*first, *(one.message for one in items)]))
         return Report(status, text, code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
@@ -248,12 +249,9 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     )
     raw, behind = _quoted(found), None
     if raw and str(raw) not in text:
-        inner = _inner(raw)
-        inner = inner and (inner.get("error") or inner)
-        behind = (
-            _report(inner, inner, depth + 1) if isinstance(inner, Mapping) and depth < MAX_DEPTH else None
-        )
-        code = f"{code} {behind.code}" if behind else code
+        if (inner := _inner(raw)) is not None and depth < MAX_DEPTH:
+            behind = _framed(_wrapped(inner, {}, code, depth), raw)
+            code = behind.code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
     param = _path(found.get("param") or found.get("target"))
@@ -289,21 +287,16 @@ def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
     listed = (found.get(name) for name in ("errors", "issues", "extra"))
     places = (message, *listed, None if message else found)
-    lists = [one for one in found.values() if isinstance(one, list)]
-    placed = (
-        *lists,
-        _read(message) if isinstance(message, str) else None,
-        [found] if "loc" in found else None,
-    )
+    placed: list[Any] = [one for one in found.values() if isinstance(one, list)]
+    placed += [_read(message) if isinstance(message, str) else None, [found] if "loc" in found else None]
     return next(filter(None, (*map(_items, places), *(_items(one, placed=True) for one in placed))), ())
 
 
 def _items(found: Any, placed: bool = False) -> tuple[Report, ...]:
     """A report for each of several failures; none if `found` is no list of them.
 
-    placed: or if the first does not say which part of the request it is about.
-
-    ASP.NET has the messages by the field that they are about.
+    placed: or if the first does not say which part of the request it is about. ASP.NET has the messages by
+    the field that they are about.
     """
     if isinstance(found, Mapping) and all(_is_words(said) for said in found.values()):
         found = [{"loc": name.removeprefix("$."), "msg": said[0]} for name, said in found.items()]

@@ -209,11 +209,15 @@ class Exchange:
         why = failure(result)
         if why is None:
             return None
-        status = FAILURES.get(result.stop_reason, 502)
+        status, name, param = FAILURES.get(result.stop_reason, 502), result.stop_reason, ""
         settled = status != 503
         message = f"run {result.run_id} {self.service.redact(why)}"
+        if result.detail.get("too_long"):
+            # In the words and codes by which clients know that a shorter conversation may be accepted.
+            status, name, param = 400, "context_length_exceeded", self.conversation.name_of_turns
+            message = f"prompt is too long: {message}"
         headers = self.headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
-        response = refusal(status, message, headers, type=result.stop_reason)
+        response = refusal(status, message, headers, type=name, param=param)
         if settled:
             response.background = BackgroundTask(self._delivered, result.run_id, True)
         return response
