@@ -115,6 +115,9 @@ class Connection(H11Protocol):
         self._waits_for = ""
         self._stalled: asyncio.TimerHandle | None = None
         self._stall_s = STALL_S
+        self._half_closed = asyncio.Event()
+        # `Body` reads it in the scope of the request.
+        self.app_state = {**self.app_state, "half_closed": self._half_closed}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -139,6 +142,15 @@ class Connection(H11Protocol):
         if self.spare and self.cycle is not None:
             self.cycle.keep_alive = False
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more. If its request is whole, it still gets the response."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete or cycle.more_body:
+            return False
+        self._half_closed.set()
+        cycle.message_event.set()
+        return True
+
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP; uvicorn's own response lacks the headers that all others have."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
@@ -149,6 +161,9 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self.has_served = True
+        # Unless the next request had arrived too.
+        if self._half_closed.is_set() and self.cycle.response_complete:
+            self.transport.close()
         self._watch()
 
     def _watch(self, has_data: bool = False) -> None:
