@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from weakref import WeakMethod
 
 from ..errors import Halted
 
@@ -36,22 +35,22 @@ class StopRequests:
     """Requests of other processes to stop the run: the journal reads them, the run's handle handles them."""
 
     def __init__(self) -> None:
-        # Weak: the handle has the journal, and a cycle would keep all of a run until it is collected.
-        self._handler: WeakMethod[Callable[[str], None]] | None = None
+        self._callback: Callable[[str], None] | None = None
         self._pending: str | None = None
 
-    def subscribe(self, handler: Callable[[str], None]) -> None:
-        """Call the method `handler` with each request from now on, and with an earlier one if there was one.
-
-        Its object is not kept alive.
-        """
-        self._handler = WeakMethod(handler)
+    def subscribe(self, callback: Callable[[str], None]) -> None:
+        """Call `callback` with each request from now on, and with an earlier one if there was one."""
+        self._callback = callback
         if self._pending is not None:
-            handler(self._pending)
+            callback(self._pending)
+
+    def unsubscribe(self) -> None:
+        """Forget the callback: the run has ended, and would be in memory until garbage is collected."""
+        self._callback = None
 
     def request(self, how: str) -> None:
         """Stop the run. how: "cancel" ends it at once; "pause" leaves it for its owner to resume."""
-        if self._handler is None:
+        if self._callback is None:
             self._pending = how
-        elif (handler := self._handler()) is not None:
-            handler(how)
+        else:
+            self._callback(how)

@@ -38,5 +38,5 @@ class LiveText:
         self._masked.add(text)
 
     def _new_stream(self) -> StreamRedactor:
-        publish = self._publish  # not `self`: the stream belongs to it, and a cycle waits for a collection
+        publish = self._publish  # without `self`, of which this stream is a part
         return StreamRedactor(self._redact, lambda text: publish(text, False))
