@@ -1,10 +1,8 @@
-"""What a run holds while it is under way, and what is left of it at its end."""
+"""What a run holds while it is under way."""
 
 from __future__ import annotations
 
-import asyncio
 import gc
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -39,28 +37,3 @@ async def test_a_run_holds_no_prompt_of_an_earlier_step(make: Callable[[Host], N
 
     await (await make(Host(reply)).start(protocol=protocol)).result()
     assert max(held) <= WIDEST
-
-
-@pytest.mark.usefixtures("no_collection")
-@pytest.mark.parametrize("streams", [False, True])
-async def test_a_run_leaves_nothing_to_the_garbage_collector(
-    make: Callable[[Host], Node], streams: bool
-) -> None:
-    """With 200 runs in a process, Python looks for cycles among old objects only long after their end."""
-    node = make(Host(fixed_reply))
-    await (await node.start()).result()  # what the first run loads
-    gc.collect()
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    try:
-        handle = await node.start()
-        if streams:
-            handle.stream_text()
-        await handle.result()
-        del handle
-        await asyncio.sleep(0)  # the callbacks of its task
-        gc.collect()
-        left = Counter(type(one).__name__ for one in gc.garbage if type(one).__module__.startswith("pnyx"))
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-    assert not left
