@@ -42,7 +42,8 @@ class Connections:
     """
 
     def __init__(self, most: int, head_s: float, body_s: float) -> None:
-        self.most, self.head_s, self.body_s = most, head_s, body_s
+        self.most = self._limit = most
+        self.head_s, self.body_s = head_s, body_s
         self._open: set[Connection] = set()
         # Without a request under way, longest first: those that never had one, and those that are kept.
         self._fresh: dict[Connection, float] = {}
@@ -67,6 +68,20 @@ class Connections:
             connection.spare = True
             if excess > SPARE:
                 self._close(connection)
+
+    def make_room(self) -> bool:
+        """Close a connection without a request, since no descriptors are left; return whether there was one.
+
+        Without one the next connection is above the limit, until `allow_all`.
+        """
+        if self._make_room(0.0):
+            return True
+        self.most = min(self.most, len(self._open))
+        return False
+
+    def allow_all(self) -> None:
+        """Allow as many connections as the limit says."""
+        self.most = self._limit
 
     def admit(self, connection: Connection) -> bool:
         """Whether a spare connection has room for its request; another one without a request may close."""

@@ -157,16 +157,14 @@ def _kind(found: Report) -> str:
         or (status in (0, 400, 401, 403, 422) and (named == 404 or NO_MODEL.search(words)))
     ):
         return "not_found"
-    if status == 403:
-        return "rate_limited" if RATE.search(words) else "overloaded" if PASSING.search(words) else "auth"
-    if status in (420, 429):
+    if status in (420, 429) or (status in (0, 400, 403, 422) and RATE.search(words)):
         return "rate_limited"
+    if status == 403:
+        return "overloaded" if PASSING.search(words) else "auth"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
     if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or PASSING.search(words)):
         return "overloaded"
-    if status == 0 and RATE.search(words):
-        return "rate_limited"
     if status == 0 and TEMPORARY.search(words):
         return "overloaded"
     return "refused" if found.status or status else "malformed"
