@@ -75,11 +75,11 @@ class KeyQuota:
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
             spent = money(account.spent_nusd / NUSD)
             go = "begin" if resumed is None else "go on"
-            costs = f" and this one needs {money(expected / NUSD)} to {go}" if left > 0 else ""
-            raised = "" if expected <= cap else ", if it is raised"
+            costs = f", and this one needs {money(expected / NUSD)} to {go}" if left > 0 else ""
+            then = "they go on tomorrow" if expected <= cap else "raise day_usd for this run"
             raise OverLimit(
                 f"this key's runs have used up {spent} of their {money(cap_usd)} of today (UTC), day_usd of "
-                f"[serve.keys.{owner}]{costs}; they go on tomorrow{raised}",
+                f"[serve.keys.{owner}]{costs}; {then}",
                 ceil((midnight - today).total_seconds()),
             )
 

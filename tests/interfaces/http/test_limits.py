@@ -166,8 +166,8 @@ async def test_a_key_without_room_for_a_prompt_is_refused_however_short_replies_
                 break
             paused = answer.json()["status"] == "paused"
             assert not paused or answer.json()["usage"]["calls"]  # every run that is begun makes a call
-        raised = "if it is raised" if day_usd < 0.001 else "tomorrow"
-        assert 1 <= refused(answer, "over_limit", "day_usd", "to begin", raised) <= 86_400
+        advice = "raise day_usd" if day_usd < 0.001 else "tomorrow"
+        assert 1 <= refused(answer, "over_limit", "day_usd", "to begin", advice) <= 86_400
 
 
 async def test_a_run_that_its_key_has_paused_is_not_resumed_until_the_day_has_room_for_it(

@@ -25,6 +25,7 @@ class BodyError(ValueError):
 
 
 def too_large(most: int) -> Any:
+    """Return the response to a body of more than `most` bytes."""
     return refusal(413, f"the body is longer than {most / 1_000_000:g} MB, see [serve] body_mb")
 
 

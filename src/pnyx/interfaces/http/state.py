@@ -74,7 +74,7 @@ def leaves_at_half_close(scope: Message) -> None:
 def client_left(run_id: str, what: str, headers: Mapping[str, str]) -> Exact:
     """The response to a client that has left while it waited for a run, which it may still read.
 
-    what: becomes of the run.
+    what: says what becomes of the run, after its id.
     """
     return refusal(499, HALF_CLOSED.format(run_id, what), headers, type="client_left")
 

@@ -116,7 +116,7 @@ def _phrase(status: int) -> str:
 
 def _final_kind(found: Report) -> str:
     """The kind of a failure that no other request and no wait changes; "" for another failure."""
-    status, words = _telling(found.status), found.words
+    status, words = _standard(found.status), found.words
     if 402 in (status, found.named_status) and status != 429:
         return "refused"
     passes = status == 429 and PER_MINUTE.search(found.english) and not LONGER.search(found.english)
@@ -140,7 +140,7 @@ def _final_kind(found: Report) -> str:
 
 def _kind(found: Report) -> str:
     named, words = found.named_status, found.words
-    status = _telling(found.status) or named
+    status = _standard(found.status) or named
     unsure = status in (0, 400, 422, 424, 500)
     if unsure and named == 429 and not TOO_LARGE.search(words):
         return "rate_limited"
@@ -170,8 +170,8 @@ def _kind(found: Report) -> str:
     return "refused" if found.status or status else "malformed"
 
 
-def _telling(status: int) -> int:
-    """`status`, 0 for one that no standard has: the words say more than iFlow's 439 of an expired key."""
+def _standard(status: int) -> int:
+    """The status; 0 for one that no standard has: words say more than iFlow's 439 of an expired key."""
     return status if status in {*HTTPStatus, 420, *TEMPORARY_STATUSES} or status >= 500 else 0
 
 

@@ -382,7 +382,7 @@ def _details(value: Any) -> Iterator[str]:
 _REPORTED = ("error", "errors", "detail", "msg", "error_msg")
 """Keys of a report that no schema and no request has."""
 _PLACES = ("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name")
-_MESSAGES = (*("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring"),)
+_MESSAGES = ("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring")
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
 
 

@@ -21,7 +21,7 @@ from ..spec import Spec
 
 __all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
 
-Reply: TypeAlias = Literal["none", "usual", "longest"]
+ReplyLength: TypeAlias = Literal["none", "usual", "longest"]
 
 PROMPT_TOKENS = 600
 """The usual length of one of our prompts without its question and material."""
@@ -117,7 +117,7 @@ def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
     return [one for one in calls if one.count > 0]
 
 
-def _cost(spec: Spec, calls: ExpectedCalls, reply: Reply = "usual") -> float:
+def _cost(spec: Spec, calls: ExpectedCalls, reply: ReplyLength = "usual") -> float:
     """Return the expected cost of one of these calls, in nUSD, with such a reply."""
     by = {
         "strongest": spec.panel.closers(strongest(spec.seats))[:1],
@@ -131,7 +131,7 @@ def _cost(spec: Spec, calls: ExpectedCalls, reply: Reply = "usual") -> float:
     return sum(_cost_at(spec, seat, calls, reply) for seat in seats) / len(seats) + searches
 
 
-def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls, reply: Reply) -> int:
+def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls, reply: ReplyLength) -> int:
     question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
     files = FILE_SHARE * sum(one.tokens for one in spec.files if not one.is_image)
     files += image_tokens(seat, spec.files)

@@ -39,7 +39,12 @@ PARTS = ("text", "thinking", "summary", "value", "content", "reasoning", "reason
 THOUGHT_PARTS = ("thinking", "reasoning", "reasoning_text", "thought")
 """Types of parts that are thoughts."""
 ENDS = (
-    *("finish_reason", "finishReason", "stop_reason", "stopReason", "completionReason", "done_reason"),
+    "finish_reason",
+    "finishReason",
+    "stop_reason",
+    "stopReason",
+    "completionReason",
+    "done_reason",
     "stop_type",
 )
 """Where replies of several forms say why they ended."""
