@@ -192,7 +192,7 @@ class ModelCall:
         if (shortened := fit(self.full_ask, int(room), self._tools())) is None:
             return False
         self.ask, self.cut_chars = shortened
-        self.input_tokens = most_tokens(self._text())
+        self.input_tokens = most_tokens(self._text(), self.ask.seat.name)
         return True
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
