@@ -241,3 +241,14 @@ def test_a_short_command_deletes_nothing(lab: ScriptedHost, tmp_path: Path) -> N
         settings.write('[storage]\nretention = "0s"\n')
     assert [one["run_id"] for one in json.loads(pnyx("runs", "--json").out)] == [run]
     assert pnyx("prune", "--keep", "none", "--json").json["deleted_runs"] == 1
+
+
+def test_how_old_a_run_is_goes_by_the_clock_of_the_database(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, a machine whose clock was a year ahead deleted the runs of that year."""
+    pnyx("ask", "Why?", "--json")
+    monkeypatch.setattr(RunRecords, "now", lambda self: NEW)
+    assert pnyx("prune", "--older-than", "1d", "--dry-run", "--json").json["runs"] == 1
+    monkeypatch.setattr(RunRecords, "now", lambda self: OLD)
+    assert pnyx("prune", "--older-than", "0s", "--dry-run", "--json").json["runs"] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 import pnyx
 from pnyx.config.load import load
-from tests.interfaces.shell import Done, exit_code
+from tests.interfaces.shell import Done, exit_code, spawn
 from tests.interfaces.shell import pnyx as command
 from tests.support.assistants import over_http
 from tests.support.scripted import ScriptedHost
@@ -220,3 +221,26 @@ def test_a_folder_without_trust_saves_panels_but_no_roles_or_budgets(
         project.write_text(f"[panels.fast]\n{line}\n")
         with pytest.raises(pnyx.PnyxError, match="pnyx trust"):
             load(cwd=tmp_path)
+
+
+def test_problems_of_panels_are_listed_in_the_order_of_the_file(tmp_path: Path) -> None:
+    names = ["zeta", "alpha", "mid"]
+    with (tmp_path / "lab.toml").open("a") as settings:
+        settings.writelines(f'[panels.{name}]\nseats = ["nowhere:{name}"]\n' for name in names)
+    done = command("config", "check")
+    lines = [line for line in done.err.splitlines() if "no provider 'nowhere'" in line]
+    assert [line.split()[1] for line in lines] == [f"panels.{name}" for name in names]
+    assert done.code == 2
+
+
+def test_a_server_says_which_panels_are_wrong_and_starts(tmp_path: Path) -> None:
+    """Before, only a request with such a panel found it out."""
+    with (tmp_path / "lab.toml").open("a") as settings:
+        settings.write('[panels.old]\nseats = ["nowhere:x"]\n')
+    with spawn("serve", "--port", "0") as process:
+        assert process.stderr is not None
+        shown = [process.stderr.readline().decode() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+    assert "panels.old in " in shown[0]
+    assert "no provider 'nowhere'" in shown[0]
+    assert "listening on" in shown[1]

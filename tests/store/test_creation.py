@@ -24,6 +24,11 @@ POSTGRESQL = {
         SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
         WHERE connamespace = current_schema()::regnamespace
     """,
+    "storage": """
+        SELECT relname, attname, attstorage::text FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+        AND attnum > 0 AND NOT attisdropped
+    """,
     "words": """
         SELECT cfgname, maptokentype, mapseqno, dictname, dictinitoption FROM pg_ts_config_map
         JOIN pg_ts_config ON pg_ts_config.oid = mapcfg JOIN pg_ts_dict ON pg_ts_dict.oid = mapdict

@@ -28,7 +28,7 @@ DIRECT = "?prepared_statement_cache_size=0"
 
 
 @contextlib.contextmanager
-def pooler(url: str, mode: str) -> Iterator[str]:
+def pooler(url: str, mode: str, *settings: str) -> Iterator[str]:
     """The URL of the database behind a pooler that has fewer connections to it than pnyx may open."""
     assert PROGRAM is not None, "install PgBouncer: apt install pgbouncer, or brew install pgbouncer"
     server = make_url(url)
@@ -43,12 +43,13 @@ def pooler(url: str, mode: str) -> Iterator[str]:
         f"pool_mode = {mode}",
         f"default_pool_size = {2 if mode != 'session' else 50}",
     ]
+    lines += settings
     # It refuses to run as root, and nobody else may enter pytest's folder.
     who = {"user": "nobody"} if os.geteuid() == 0 else {}
-    settings = Path(tempfile.gettempdir()) / f"pnyx-pgbouncer-{port}.ini"
-    settings.write_text("\n".join(lines))
+    file = Path(tempfile.gettempdir()) / f"pnyx-pgbouncer-{port}.ini"
+    file.write_text("\n".join(lines))
     process = subprocess.Popen(
-        [PROGRAM, "--quiet", str(settings)],
+        [PROGRAM, "--quiet", str(file)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         **who,  # type: ignore[call-overload]
@@ -66,7 +67,7 @@ def pooler(url: str, mode: str) -> Iterator[str]:
     finally:
         process.kill()
         process.wait()
-        settings.unlink()
+        file.unlink()
 
 
 async def debates(url: str) -> set[str]:
@@ -101,3 +102,11 @@ async def test_what_a_pooler_needs_is_said(postgres_url: str) -> None:
             await until_refused(url)
         with pytest.raises(StoreError, match="the address of PostgreSQL instead of a pooler's"):
             await Queue.open(url)
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction"])
+async def test_a_pooler_that_ignores_options_is_named(postgres_url: str, mode: str) -> None:
+    """Before, a type of the queue did not exist."""
+    said = pytest.raises(StoreError, match=r"ignores its options; .* the address of PostgreSQL instead")
+    with pooler(postgres_url, mode, "ignore_startup_parameters = options") as url, said:
+        await Queue.open(url)

@@ -93,16 +93,17 @@ def _unquoted(raw: bytes) -> str:
 def flatten(document: Mapping[str, Any], origin: str) -> Layer:
     """Return nested tables as one flat layer. An empty table is a value; None is left out.
 
-    Raises `ConfigError` for a key with more than `MAX_DEPTH` parts.
+    Keys stay in the order of the file, and so do the problems that are found in them. Raises `ConfigError`
+    for a key with more than `MAX_DEPTH` parts.
     """
     layer: Layer = {}
-    waiting: list[tuple[Key, Any]] = [((name,), value) for name, value in document.items()]
+    waiting: list[tuple[Key, Any]] = [((name,), document[name]) for name in reversed([*document])]
     while waiting:
         key, value = waiting.pop()
         if len(key) > MAX_DEPTH:
             raise ConfigError(f"unknown key {dotted(key)} in {origin}")
         if isinstance(value, Mapping) and value:
-            waiting += [((*key, str(name)), inner) for name, inner in value.items()]
+            waiting += [((*key, str(name)), value[name]) for name in reversed([*value])]
         elif value is not None:
             layer[key] = Value(value, origin)
     return layer

@@ -48,46 +48,51 @@ class KeyQuota:
         self._records = records
         self._storage: dict[str, _Storage] = {}
 
-    async def check(self, owner: str, limits: KeyLimits, spec: Spec | None = None) -> None:
+    async def check(self, owner: str, limits: KeyLimits, spec: Spec, resumed: str | None = None) -> None:
         """Raise `OverLimit` if the key has too little money left for today, or its runs take up its storage.
 
-        spec: of the run that starts; None: a run is resumed.
+        spec: of the run that starts, or of the one that is resumed. resumed: the id of that one.
         """
         if limits.day_usd is not None:
-            await self._check_day(owner, limits.day_usd, spec)
+            await self._check_day(owner, limits.day_usd, spec, resumed)
         if limits.storage_mb is not None:
-            await self._check_storage(owner, limits.storage_mb, 0 if spec is None else _size(spec))
+            await self._check_storage(owner, limits.storage_mb, _size(spec) if resumed is None else 0)
 
     def forget(self, owner: str) -> None:
         """Sum up the owner's runs again at the next check: some were deleted."""
         if (found := self._storage.get(owner)) is not None:
             found.at = -math.inf
 
-    async def _check_day(self, owner: str, cap_usd: float, spec: Spec | None) -> None:
+    async def _check_day(self, owner: str, cap_usd: float, spec: Spec, resumed: str | None) -> None:
         today = datetime.fromisoformat(self._records.now())
         account = await self._records.account(f"key-day:{owner}:{today.date().isoformat()}")
         cap = round(cap_usd * NUSD)
         # What calls in flight have reserved is not spent: some of it comes back.
         left = cap - account.spent_nusd
-        expected = 0 if spec is None else await self._expected(spec)
-        # A run that fits into no day is paused by the ledger, which says what limit it needs.
-        if left <= 0 or left < expected <= cap:
+        expected = await self._expected(spec, resumed)
+        # The first run of a day, if it fits into none, is paused by the ledger, which says what it needs.
+        if left <= 0 or (left < expected and (expected <= cap or account.spent_nusd)):
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
             spent = money(account.spent_nusd / NUSD)
-            costs = f" and this one needs {money(expected / NUSD)} to begin" if left > 0 else ""
+            go = "begin" if resumed is None else "go on"
+            costs = f" and this one needs {money(expected / NUSD)} to {go}" if left > 0 else ""
+            raised = "" if expected <= cap else ", if it is raised"
             raise OverLimit(
                 f"this key's runs have used up {spent} of their {money(cap_usd)} of today (UTC), day_usd of "
-                f"[serve.keys.{owner}]{costs}; they go on tomorrow",
+                f"[serve.keys.{owner}]{costs}; they go on tomorrow{raised}",
                 ceil((midnight - today).total_seconds()),
             )
 
-    async def _expected(self, spec: Spec) -> int:
-        """What has to be left before a run is begun, in nUSD; 0 if nothing is known of such runs."""
+    async def _expected(self, spec: Spec, resumed: str | None) -> int:
+        """What has to be left before a run begins or goes on, in nUSD; 0 if its price is unknown."""
         expectation = expect(spec)
-        share = await self._records.cost_factor(spec) if expectation is not None else None
-        if expectation is None or share is None:
+        if expectation is None:
             return 0
-        return ceil(max(expectation.cost * SURE, expectation.dearest * RESERVED) * share)
+        # However short the replies of earlier runs were: no call is sent without room for its prompt.
+        share = await self._records.cost_factor(spec) or 0.0
+        spent = 0 if resumed is None else (await self._records.account(f"run:{resumed}")).spent_nusd
+        usual = max(expectation.cost * SURE * share - spent, expectation.dearest * RESERVED * share)
+        return ceil(max(usual, expectation.prompt * RESERVED))
 
     async def _check_storage(self, owner: str, most_mb: float, brings: int) -> None:
         """brings: bytes of the run that starts."""

@@ -15,7 +15,7 @@ from ..providers.catalogue import Catalogue, parse_seats
 from ..providers.installed import problems
 from .permissions import limit_problems
 
-__all__ = ["open_settings"]
+__all__ = ["open_settings", "panel_problems"]
 
 
 def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> Settings:
@@ -24,8 +24,7 @@ def open_settings(overrides: Mapping[str, Any] = {}, *, panel: bool = False) -> 
     panel: also check that its seats, and those of saved panels, are known.
     Raises `ConfigError` with every problem found.
     """
-    further = (_seats, _saved_panels) if panel else ()
-    checks = (_options, problems, limit_problems, *further)
+    checks = (_options, problems, limit_problems, *((panel_problems,) if panel else ()))
     return load(overrides=overrides, options_of=_options_of, checks=checks)
 
 
@@ -41,6 +40,12 @@ def _options(settings: Settings) -> Iterator[str]:
     yield from protocol_problems(settings, {name: protocols.get(name) for name in settings.protocols})
     if settings.run.phases:  # else no protocol needs to be loaded
         yield from phase_problems(settings, protocols.loaded())
+
+
+def panel_problems(settings: Settings) -> Iterator[str]:
+    """Yield what is wrong with the seats of the default panel and with saved panels."""
+    yield from _seats(settings)
+    yield from _saved_panels(settings)
 
 
 def _seats(settings: Settings) -> Iterator[str]:

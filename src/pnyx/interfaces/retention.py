@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ..config.schema import StorageSettings
 from ..errors import PnyxError
@@ -24,10 +24,10 @@ EVERY_S = 3600.0
 """Seconds between two looks of a server or worker for old runs."""
 
 
-def rule_of(age_s: float, keep: Collection[str]) -> Rule:
-    """Return the rule for runs older than `age_s` seconds. keep: as in `Rule`."""
+def rule_of(age_s: float, keep: Collection[str], now: str) -> Rule:
+    """Return the rule for runs older than `age_s` seconds. keep: as in `Rule`. now: of the database."""
     with suppress(OverflowError):
-        return Rule(stamp(datetime.now(UTC) - timedelta(seconds=age_s)), tuple(keep))
+        return Rule(stamp(datetime.fromisoformat(now) - timedelta(seconds=age_s)), tuple(keep))
     return Rule("", tuple(keep))  # older than any run
 
 
@@ -74,7 +74,7 @@ async def _repeat(
     assert settings.retention is not None, "the caller looks"
     while True:
         try:
-            rule = rule_of(parse_duration(settings.retention), settings.keep)
+            rule = rule_of(parse_duration(settings.retention), settings.keep, stored.now())
             if deleted := await prune(stored, rule):
                 await stored.give_back_space(rewrite=False)
                 what = f"{quantity(deleted, 'run')} older than {settings.retention}"

@@ -78,9 +78,9 @@ class RunRecords:
         """The location of the database, without its password."""
         return self._database.name
 
-    async def check(self) -> None:
-        """Raise `StoreError` if the database does not answer, or cannot be written."""
-        await self._database.check()
+    async def check(self, *, writes: bool = False) -> None:
+        """Raise `StoreError` if the database does not answer, or cannot be written; see `Database.check`."""
+        await self._database.check(writes=writes)
 
     async def damage(self) -> str:
         """The first fault in the file of an SQLite database; empty without one, and for PostgreSQL.
@@ -161,18 +161,18 @@ class RunRecords:
         return await self._database.read(partial(store.ids, owner=owner, prefix=prefix, limit=limit))
 
     async def recall(
-        self, text: str, limit: int, *, owner: str | None = None, without: str | None = None
+        self, text: str, limit: int, *, without: str | None = None, **more: Any
     ) -> SearchResults:
-        """Runs that contain the words of `text`, best first. Raises `UsageError` if it has no word."""
-        work = partial(search_runs, text=text, limit=limit, owner=owner, except_owner=without)
+        """Runs that contain the words of `text`, best first. Raises `UsageError` if it has no word.
+
+        more: `owner` and `place`, as for `views.records.search_runs`.
+        """
+        work = partial(search_runs, text=text, limit=limit, except_owner=without, **more)
         return await self._database.read(work)
 
-    async def turns(self, prefix: str, owner: str | None = None) -> list[Record]:
-        """The runs of a conversation, oldest first. prefix: of its id, or of the id of a run in it.
-
-        Raises `NotFound`.
-        """
-        return await self._database.read(partial(read_turns, prefix=prefix, owner=owner))
+    async def turns(self, prefix: str, owner: str | None = None, **page: Any) -> RunPage:
+        """The runs of a conversation, oldest first; see `views.records.read_turns`. Raises `NotFound`."""
+        return await self._database.read(partial(read_turns, prefix=prefix, owner=owner, **page))
 
     async def begin_conversation(self, run_id: str) -> str:
         """Make a run the first turn of a conversation, and return the id of the conversation."""

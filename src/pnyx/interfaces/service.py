@@ -222,7 +222,7 @@ class RunService(RunRecords):
                 row = await self.runner.find_named(spec, name, exactly=True)
                 if row.status in FINAL or is_held(row):
                     return row.id  # nothing starts, so no capacity is needed
-        async with self._capacity(spec.owner, spec):
+        async with self._capacity(spec):
             try:
                 if self.queue is not None:
                     run_id = await self.runner.enqueue(spec, name)
@@ -254,7 +254,7 @@ class RunService(RunRecords):
         if row.status in FINAL and not fork:
             return row.id
         changes: dict[str, Any] = {"budget_usd": budget_usd, "deadline_s": deadline_s, "fork": fork}
-        async with self._capacity(owner):
+        async with self._capacity(Spec.from_json(row.check().spec, row.id), row.id):
             if self.queue is not None:
                 run_id = await self.runner.requeue(prefix, owner=owner, **changes)
                 return await self._enqueue(self.queue, run_id, owner)
@@ -318,18 +318,19 @@ class RunService(RunRecords):
         return Worker(self.runner, self.queue, self.settings.worker.concurrency, note, problem)
 
     @asynccontextmanager
-    async def _capacity(self, owner: str, spec: Spec | None = None) -> AsyncIterator[None]:
+    async def _capacity(self, spec: Spec, resumed: str | None = None) -> AsyncIterator[None]:
         """Hold one of the runs that `[serve] runs` allows while a run starts, after waiting for a turn.
 
-        spec: of a new run. Raises `Full`, and `OverLimit` for the limits of the key.
+        spec, resumed: as for `KeyQuota.check`. Raises `Full`, and `OverLimit` for the limits of the key.
         """
         if self.draining:
             raise Full(STOPPING)
+        owner = spec.owner
         limits = self.key_limits(owner)
         if self.queue is None:
             # Before the quota, which counts what the run brings.
             self._check_runs(owner, limits.runs_at_once)
-        await self._quota.check(owner, limits, spec)
+        await self._quota.check(owner, limits, spec, resumed)
         # Queued runs do not count: a worker runs them, and has the limits on running ones.
         if self.queue is not None:
             yield

@@ -72,8 +72,9 @@ class Call:
     searches: how many web searches the host may make by itself, if the host accepts a limit; 0: none.
     cache_key: the same for all calls of a run, or of a conversation, to this model, which begin alike; ""
     for none. effort: how much the model should think first. thinking_tokens: the most tokens of that, part
-    of `max_tokens`. None: the host's default. A host without such a parameter ignores both. traceparent: the
-    value of the header of that name (W3C Trace Context), "" for none.
+    of `max_tokens`; 0: none, where the effort "none" alone means that none are needed. None: the host's
+    default. A host without such a parameter ignores both. traceparent: the value of the header of that name
+    (W3C Trace Context), "" for none.
     """
 
     model: str
@@ -163,6 +164,8 @@ async def _complete(provider: Provider, call: Call, on_text: Callable[[str], Non
     if not isinstance(reply, Completion):
         kind = type(reply).__name__
         raise ProviderError("malformed", f"complete() returned {kind}, not a pnyx.Completion", billed=True)
+    if type(reply) is Completion:
+        return reply
     # Made again: an object of a subclass, or of a mock, may not have checked its fields.
     return Completion(**{one.name: getattr(reply, one.name) for one in fields(Completion)})
 

@@ -44,6 +44,10 @@ class StopRequests:
         if self._pending is not None:
             callback(self._pending)
 
+    def unsubscribe(self) -> None:
+        """Forget the callback: the run has ended, and would be in memory until garbage is collected."""
+        self._callback = None
+
     def request(self, how: str) -> None:
         """Stop the run. how: "cancel" ends it at once; "pause" leaves it for its owner to resume."""
         if self._callback is None:

@@ -99,6 +99,7 @@ class RunHandle:
 
         def ended(_: object) -> None:
             self.context.broadcast.close()
+            self.context.stop_requests.unsubscribe()
             if observe is not None:
                 failure = self._failure
                 observe(RunClosed(identity, "" if failure is None else type(failure).__name__))
@@ -305,6 +306,8 @@ class RunHandle:
             detail["overrun_usd"] = self.summary.overrun_usd
         if decision.answer.strip() in self.summary.cut:
             detail["truncated"] = True
+        if decision.status == "failed" and self.summary.fits_nobody:
+            detail["too_long"] = True
         consensus_reached = decision.consensus_reached
         if consensus_reached is None and decision.status in AGREEMENT_KNOWN:
             consensus_reached = decision.status == "consensus"

@@ -104,8 +104,8 @@ class Summary:
     """The sums over a run's events.
 
     exhausted: the last one. cut: replies that ended at a token limit. silent: seat -> why it last gave no
-    answer, for all seats that once gave none; unanswered: the keys of those calls. answered: the seats that
-    gave an answer. models: seat -> its model, once it was asked.
+    answer, for all seats that once gave none; unanswered: the keys of those calls. too_long: the seats that a
+    prompt did not fit. answered: the seats that gave an answer. models: seat -> its model, once it was asked.
     """
 
     usage: dict[str, Any] = field(
@@ -126,6 +126,7 @@ class Summary:
     cut: set[str] = field(default_factory=set)
     silent: dict[str, dict[str, Any]] = field(default_factory=dict)
     unanswered: dict[str, set[str]] = field(default_factory=dict)
+    too_long: set[str] = field(default_factory=set)
     answered: set[str] = field(default_factory=set)
     models: dict[str, str] = field(default_factory=dict)
 
@@ -135,6 +136,11 @@ class Summary:
         dropped = {one["seat"] for one in self.dropped}
         never = [one for seat, one in self.silent.items() if seat not in self.answered | dropped]
         return (*self.dropped, *never)
+
+    @property
+    def fits_nobody(self) -> bool:
+        """Whether seats gave no answer, each because a prompt is longer than its window."""
+        return bool(self.missing) and all(one["seat"] in self.too_long for one in self.missing)
 
     @property
     def degraded(self) -> bool:
@@ -162,6 +168,8 @@ class Summary:
                     self.usage[name] += getattr(event, name)
                 if event.final:
                     self._miss(event, event.message)
+                if event.kind == "too_long":
+                    self.too_long.add(event.seat or "")
             case SeatDropped():
                 self.dropped.append({"seat": event.seat, "model": event.model, "reason": event.reason})
             case PhaseEntered():

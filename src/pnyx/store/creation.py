@@ -35,6 +35,8 @@ _POSTGRESQL = (
         ) STORED
     )
     """,
+    # Beside the texts, not apart: most words of a phrase are in nearly all runs, so all are compared with it.
+    "ALTER TABLE recall ALTER COLUMN words SET STORAGE MAIN",
     "CREATE INDEX recall_by_words ON recall USING gin (words)",
 )
 _MORE = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL}

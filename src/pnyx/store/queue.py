@@ -54,6 +54,7 @@ QUEUED = """
     ) AS jobs GROUP BY run_id
 """
 """Finds waiting jobs by their index and reads those under way; never all that wait."""
+_DIRECT = hint_for("unsupported startup parameter")
 LOCK = 7265988
 """Advisory lock of PostgreSQL, held while the schema is created."""
 
@@ -90,10 +91,13 @@ class Queue:
         tables = SchemaManager.get_schema() + definitions(queries["fetch_job"])
         schema = f"{SCHEMA}_{hashlib.sha256(tables.encode()).hexdigest()[:8]}"
         parameters = _parameters(server)
-        # The last of several settings of the same option applies. A pooler that refuses them does so at once.
+        # The last of several settings of the same option applies. A pooler refuses or ignores them.
         parameters["options"] = f"{parameters.get('options', '')} -c search_path={schema}"
         with _store_errors(name := server.name):
             async with await psycopg.AsyncConnection.connect(**parameters) as connection:
+                (path,) = await (await connection.execute("SHOW search_path")).fetchone() or ("",)
+                if path != schema:
+                    raise StoreError(f"the queue in {name}: a pooler ignores its options{_DIRECT}")
                 await _create_schema(connection, schema, tables)
             connector = procrastinate.PsycopgConnector(
                 kwargs=parameters,

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from pnyx.interfaces.service import RunService
 from tests.faults.trial import received, soon
 from tests.interfaces.cli.test_signals import wait_for_calls
 from tests.interfaces.shell import pnyx, spawn
 from tests.support.scripted import ScriptedHost
+from tests.support.serving import open_server
 
 
 def test_rows_add_up_to_the_cost_of_the_runs(lab: ScriptedHost) -> None:
@@ -107,3 +109,13 @@ def test_without_runs_cost_says_so_and_prints_an_empty_list(lab: ScriptedHost) -
     assert (done.code, done.out, done.err) == (0, "", "no calls yet\n")
     assert pnyx("cost", "--json").json["rows"] == []
     assert pnyx("cost", "--days", "0").code == 2
+
+
+async def test_days_are_those_of_the_databases_clock_over_http_too(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, a server with another day than its database counted a day too many or too few."""
+    monkeypatch.setattr(RunService, "now", lambda self: "2031-02-03T00:00:01.000Z")
+    async with open_server() as server, server.client() as client:
+        costs = (await client.get("/v1/costs", params={"days": 2})).json()
+    assert costs["since"] == "2031-02-02"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.interfaces.cli.actions.runs import _row, _table
+from pnyx.interfaces.cli.actions.runs import _row, _run_table
 from pnyx.interfaces.cli.records import with_records
 from pnyx.interfaces.cli.terminal.live import _newest
 from pnyx.interfaces.cli.terminal.output import Stream
@@ -106,6 +106,11 @@ def test_calls_that_take_too_long_after_ctrl_c_are_reported(
 def test_a_narrow_list_of_runs_has_room_for_the_question(lab: ScriptedHost, width: int, shown: str) -> None:
     pnyx("ask", "Why is it so?", "-q")
     (record,) = with_records(open_settings(), lambda stored: stored.list_runs(None, 1))
-    (_, row) = _table([_row(record)], Stream(io.StringIO(), width=width))
+    written = io.StringIO()
+    stream = Stream(written, width=width)
+    table = _run_table(stream)
+    table.add(_row(record, stream))
+    table.end()
+    (_, row) = written.getvalue().splitlines()
     assert shown in row
     assert "Why is it so?" in row

@@ -154,8 +154,9 @@ async def test_requests_to_other_hosts_or_ports_are_refused(server: ServerHandle
     for host in fine:
         assert (await raw(server, get(host=host)))[0] == 200, host
     for host in wrong:
-        status, _, body = await raw(server, get("/health", host=host))
-        assert (status, body["error"]["type"]) == (421, "misdirected_request"), host
+        for path in ("/", "/v1/runs"):
+            status, _, body = await raw(server, get(path, host=host))
+            assert (status, body["error"]["type"]) == (421, "misdirected_request"), host
 
 
 async def test_requests_from_other_origins_are_refused(server: ServerHandle) -> None:

@@ -19,8 +19,10 @@ PORT = 8642
 HERE = f"127.0.0.1:{PORT}"
 
 
-def answer(settings: ServeSettings, **headers: str) -> tuple[int, dict[str, Any]]:
-    """The status and the setting of the response to a request with these headers."""
+def answer(
+    settings: ServeSettings, path: str = "/v1/runs", **headers: str | None
+) -> tuple[int, dict[str, Any]]:
+    """The status and the setting of the response to a request with these headers, and without those None."""
     sent: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -40,8 +42,10 @@ def answer(settings: ServeSettings, **headers: str) -> tuple[int, dict[str, Any]
     scope = {
         "type": "http",
         "method": "GET",
-        "path": "/v1/runs",
-        "headers": [(name.encode(), value.encode("latin-1")) for name, value in fields.items()],
+        "path": path,
+        "headers": [
+            (name.encode(), value.encode("latin-1")) for name, value in fields.items() if value is not None
+        ],
         "server": ("127.0.0.1", PORT),
     }
     asyncio.run(Access(app, settings, owner, {"/health"}, lambda _: NO_LIMITS, 100)(scope, receive, send))
@@ -85,6 +89,34 @@ def test_the_setting_that_a_refusal_names_allows_the_request(
     assert answer(ServeSettings(**named), **{header: value})[0] == 200
     # And nothing else: not another port, not a longer name.
     assert answer(ServeSettings(**named), **{header: value + "1"})[0] == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        # As load balancers and probes ask: with HTTP/1.0, or by the address.
+        (None, 200),
+        ("10.2.3.4:8642", 200),
+        ("10.2.3.4", 200),
+        ("[fd00::1]:8642", 200),
+        ("127.0.0.1:9000", 200),
+        # A page whose name is bound to the address of this machine.
+        ("evil.example", 421),
+        ("evil.example:8642", 421),
+        ("10.2.3.4.evil.example", 421),
+        ("0x7f.1", 421),
+        ("", 421),
+        ("[::1", 421),
+    ],
+)
+def test_a_check_of_the_server_needs_no_known_host(host: str | None, status: int) -> None:
+    assert answer(ServeSettings(), "/health", host=host, authorization=None)[0] == status
+    for path in ("/v1/runs", "/", "/healthy", "/health/"):
+        assert answer(ServeSettings(), path, host=host)[0] == 421
+
+
+def test_a_check_with_two_hosts_is_refused() -> None:
+    assert answer(ServeSettings(), "/health", host="10.2.3.4", Host="10.2.3.4")[0] == 421
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ async def test_a_deleted_run_leaves_only_its_costs_and_its_outcome(node: Node) -
     with pytest.raises(NotFound):
         await database.read(lambda c: store.find(c, run_id))
     words = "second" if "second" in second.answer else second.answer.split()[0]
-    hits, _ = await database.read(lambda c: search(c, words, 10))
+    hits = await database.read(lambda c: search(c, words, 10))
     assert run_id not in [hit.row.id for hit in hits]
     assert (await database.read(lambda c: store.find(c, second.run_id))).result is not None
 

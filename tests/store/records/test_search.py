@@ -39,9 +39,9 @@ async def add_run(
     await database.write(write)
 
 
-async def found(database: Database, text: str, limit: int = 10, **owners: str) -> list[str]:
-    hits, every = await database.read(lambda c: search(c, text, limit, **owners))
-    return [("" if every else "some: ") + hit.row.id for hit in hits]
+async def found(database: Database, text: str, limit: int = 10, **owners: Any) -> list[str]:
+    hits = await database.read(lambda c: search(c, text, limit, **owners))
+    return [("" if hits.every else "some: ") + hit.row.id for hit in hits]
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ async def test_a_snippet_marks_the_match_in_its_context(database: Database) -> N
     long = "So it goes. " * 60
     await add_run(database, "one", "The question of costs?", outcome(f"{long}Renting **costs** more. {long}"))
     await add_run(database, "two", "What does it cost?", outcome("Nothing."))
-    hits, _ = await database.read(lambda c: search(c, "cost", 10))
+    hits = await database.read(lambda c: search(c, "cost", 10))
     marked = {hit.row.id: [piece for piece, hit in hit.snippet if hit] for hit in hits}
     whole = {hit.row.id: "".join(piece for piece, _ in hit.snippet) for hit in hits}
     assert marked == {"one": ["costs"], "two": ["cost"]}
@@ -245,7 +245,7 @@ async def test_very_long_texts_are_indexed(database: Database) -> None:
 async def test_a_final_answer_in_the_answer_is_not_repeated(database: Database) -> None:
     await add_run(database, "one", "How?", outcome("Rent it.", "Buy it.", final="Rent"))
     await add_run(database, "two", "How?", outcome("That one.", final="Rent"))
-    hits, _ = await database.read(lambda c: search(c, "rent", 10))
+    hits = await database.read(lambda c: search(c, "rent", 10))
     snippets = {hit.row.id: "".join(piece for piece, _ in hit.snippet) for hit in hits}
     assert snippets == {"one": "Rent it. — Buy it.", "two": "That one. — Rent"}
 

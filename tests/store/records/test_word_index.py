@@ -34,7 +34,7 @@ def create(connection: Connection, id: str, question: str) -> None:
 
 
 def found(connection: Connection, word: str) -> set[str]:
-    return {hit.row.id for hit in search(connection, word, 20)[0]}
+    return {hit.row.id for hit in search(connection, word, 20)}
 
 
 @examples(8)

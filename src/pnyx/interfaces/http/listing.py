@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -14,14 +13,15 @@ from ...errors import ConfigError
 from ...providers.catalogue import parse_seats
 from ...providers.default_panel import DefaultPanel, default_panel
 from ...providers.embedded.weights import installed
+from ..cursor import cursor_of, parse_place
 from ..schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document
 from ..views.catalogue import describe_models, describe_protocol, models_by_name
-from ..views.costs import sum_calls, sum_costs, sums_by
+from ..views.costs import first_day, sum_calls, sum_costs, sums_by
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
-from .state import owner_of, service_of
+from .state import next_page, owner_of, service_of
 
 __all__ = ["ROUTER"]
 
@@ -35,14 +35,17 @@ async def recall(
     request: Request,
     text: Annotated[str, Query(max_length=1000)],
     limit: Annotated[int, Query(ge=1, le=1000)] = 10,
+    cursor: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
     """Find runs by words of their question, answer or dissent, best first.
 
     If no run has all the words, it returns those with some of them. limit: at most so many, and about 16 MB
-    of text.
+    of text. If there are more, the header `Link` has the address of the next page.
     """
-    found = await service_of(request).recall(text, limit, owner=owner_of(request))
-    return Exact(found.to_json())
+    place = None if cursor is None else parse_place(cursor)
+    found = await service_of(request).recall(text, limit, owner=owner_of(request), place=place)
+    more = {} if found.next is None else next_page(request, cursor=cursor_of(found.next))
+    return Exact(found.to_json(), headers=more)
 
 
 @ROUTER.post("/plan", response_model=Planned, tags=["runs"])
@@ -70,8 +73,8 @@ async def costs(
 
     `by=run` lists the 1,000 dearest; `total` and `days` are of all.
     """
-    since = (datetime.now(UTC).date() - timedelta(days=days - 1)).isoformat()
     service, owner = service_of(request), owner_of(request)
+    since = first_day(service.now(), days)
     spent = await service.spending(since, owner)
     if by == "run":
         rows = sum_calls(await service.run_spending(since, owner, most=MOST_RUNS))

@@ -24,10 +24,19 @@ from ..render.run_json import run_json
 from ..schemas import ListedRun, ResultBody, StoredRun
 from ..service import RunService
 from ..views.feedback import feedback_document
-from ..views.records import Record
+from ..views.records import Record, RunPage
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
-from .state import CLIENT_LEFT, long_read, owner_of, reader_of, service_of, wait_for_disconnect
+from .state import (
+    client_left,
+    leaves_at_half_close,
+    long_read,
+    next_page,
+    owner_of,
+    reader_of,
+    service_of,
+    wait_for_disconnect,
+)
 from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_events, run_headers
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
@@ -92,7 +101,6 @@ async def list_runs(
     If there are more, the header `Link` has the address of the next page, as RFC 8288 says
     (`<…>; rel="next"`); its `cursor` says where that page begins.
     """
-    after = None if cursor is None else parse_cursor(cursor)
     records = await service_of(request).list_runs(
         status,
         limit,
@@ -101,13 +109,9 @@ async def list_runs(
         pinned=pinned,
         protocol=protocol,
         since="" if since is None else since.isoformat(),
-        after=after,
+        after=None if cursor is None else parse_cursor(cursor),
     )
-    headers = {}
-    if records.has_more:
-        following = request.url.include_query_params(cursor=cursor_after(records[-1].row))
-        headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
-    return Exact([record.listed for record in records], headers=headers)
+    return _page(request, records)
 
 
 @ROUTER.get("/{run_id}", response_model=StoredRun)
@@ -160,7 +164,8 @@ async def events(
     row = await service.find(run_id, owner_of(request))
     seen, whole = max(after, last_event_id), prompts == "include"
     if limit is None:
-        cancel = on_disconnect == "cancel"
+        if cancel := on_disconnect == "cancel":
+            leaves_at_half_close(request.scope)
         reader = reader_of(request)
         return run_events(service, row.id, reader, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
     shown = partial(as_stored, prompts=whole)
@@ -202,12 +207,29 @@ async def withdraw_feedback(request: Request, run_id: str) -> Response:
 
 
 @ROUTER.get("/{run_id}/conversation", response_model=list[ListedRun])
-async def conversation(request: Request, run_id: str) -> Response:
-    """List the turns of the conversation of a run, oldest first; the run alone if it has none."""
+async def conversation(
+    request: Request,
+    run_id: str,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    cursor: Annotated[str | None, Query(max_length=1000)] = None,
+) -> Response:
+    """List the turns of the conversation of a run, oldest first; the run alone if it has none.
+
+    limit: at most so many, and about 16 MB of text. If there are more, the header `Link` has the address of
+    the next page.
+    """
     service, owner = service_of(request), owner_of(request)
+    after = None if cursor is None else parse_cursor(cursor)
     row = await service.find(run_id, owner)
-    turns = await service.turns(row.id, owner) if row.conversation else [await service.summary(row.id, owner)]
-    return Exact([turn.listed for turn in turns])
+    if row.conversation is None:
+        return Exact([(await service.summary(row.id, owner)).listed])
+    return _page(request, await service.turns(row.conversation, owner, limit=limit, after=after))
+
+
+def _page(request: Request, records: RunPage) -> Response:
+    """Return runs of a list. If there are more, `Link` has the address of the next page."""
+    more = next_page(request, cursor=cursor_after(records[-1].row)) if records.has_more else {}
+    return Exact([record.listed for record in records], headers=more)
 
 
 @ROUTER.get("/{run_id}/export", response_model=Exported, responses=EXPORTS)
@@ -257,12 +279,16 @@ async def _reply(request: Request, service: RunService, run_id: str, wait: Wait)
         # Nothing was awaited since the run started, so its first call has not been sent yet.
         handle.stream_text()
     headers = {"Location": f"/v1/runs/{run_id}", "X-Run-Id": run_id}
+    if wait.wait or cancel:
+        leaves_at_half_close(request.scope)
     if wait.stream:
         return run_events(service, run_id, owner_of(request), tokens=wait.tokens, cancel=cancel)
     if wait.wait:
         leaving = wait_for_disconnect(request)
         result = await wait_unless_disconnected(service, run_id, owner_of(request), leaving, cancel=cancel)
-        return Response(status_code=CLIENT_LEFT) if result is None else Exact(result.to_json(), 200, headers)
+        if result is None:
+            return client_left(run_id, "is cancelled" if cancel else "continues", headers)
+        return Exact(result.to_json(), 200, headers)
     record = await service.state(run_id)
     finished = record.result.status in FINAL
     return Exact(record.document, 200 if finished else 202, headers)

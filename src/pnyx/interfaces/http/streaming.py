@@ -19,6 +19,7 @@ from ...store.records.entries import PROMPTS, Page
 from ..follow import watch
 from ..service import RunService
 from .errors import Exact, error_response
+from .state import next_page
 
 __all__ = [
     "GZIP_LEVEL",
@@ -92,8 +93,7 @@ async def page_of_events(
     compressed = accepts_gzip(request)
     headers = {**headers, "Vary": "Accept-Encoding"}
     if page.has_more:
-        url = request.url.include_query_params(after=page[-1].seq)
-        headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
+        headers |= next_page(request, after=page[-1].seq or 0)
 
     def encode() -> bytes:
         messages = (message(event, document(event)) for event in page)

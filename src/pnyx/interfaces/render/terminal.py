@@ -55,6 +55,8 @@ def _inert(match: re.Match[str]) -> str:
 
 def flat(text: str) -> str:
     """`text` as one safe line, with runs of whitespace as one space."""
+    if text.isprintable() and "  " not in text and text.strip() == text:
+        return text  # most texts of a list, each of which comes here several times
     return " ".join(safe(text).split())
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 from ...store.money.cost_sums import CostSum
 from ...store.money.costs import TOKENS, CallCosts
 
-__all__ = ["BY", "sum_calls", "sum_costs", "sums_by"]
+__all__ = ["BY", "first_day", "sum_calls", "sum_costs", "sums_by"]
 
 NO_PANEL = "no saved panel"
 """The group of runs whose request named no panel."""
@@ -20,6 +21,11 @@ BY: Mapping[str, Callable[[CostSum], str]] = {
     "day": lambda spent: spent.day,
     "key": lambda spent: spent.owner,
 }
+
+
+def first_day(now: str, days: int) -> str:
+    """The first of the last `days` days. now: the time of the database, whose days the sums have."""
+    return (date.fromisoformat(now[:10]) - timedelta(days=days - 1)).isoformat()
 
 
 def sums_by(spent: Sequence[CostSum], by: str, since: str) -> list[dict[str, Any]]:

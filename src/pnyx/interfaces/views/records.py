@@ -19,7 +19,7 @@ from ...run.run_rows import prior_elapsed_s
 from ...store.money.costs import TOKENS, costs_of
 from ...store.records import runs as store
 from ...store.records.labels import NO_LABELS, Labels, read_labels
-from ...store.records.search import search
+from ...store.records.search import Place, search
 
 __all__ = [
     "Record",
@@ -93,11 +93,13 @@ class RunPage(list[Record]):
 class SearchResults:
     """Runs that match a search, best first, each with the matching snippet.
 
-    every: whether the runs contain all the words; if no run does, they contain some of them.
+    every: whether the runs contain all the words; if no run does, they contain some of them. next: where the
+    next page begins, if there is one.
     """
 
     hits: tuple[tuple[Record, Snippet], ...]
     every: bool
+    next: Place | None
 
     def to_json(self) -> list[dict[str, Any]]:
         """Result objects, each with `snippet`, `created_at` and `all_words`."""
@@ -217,24 +219,38 @@ def read_runs(
     return page
 
 
-def read_turns(connection: Connection, prefix: str, owner: str | None = None) -> list[Record]:
+def read_turns(
+    connection: Connection,
+    prefix: str,
+    owner: str | None = None,
+    limit: int | None = None,
+    after: tuple[str, str] | None = None,
+) -> RunPage:
     """The runs of a conversation, without their events. prefix: of its id or of the id of one of its runs.
 
-    Raises `NotFound`.
+    limit, after: as in `store.conversation`. Raises `NotFound`.
     """
-    return _records(connection, store.conversation(connection, prefix, owner))
+    rows = store.conversation(connection, prefix, owner, limit, after)
+    page = RunPage(_records(connection, rows))
+    page.has_more = rows.has_more
+    return page
 
 
 def search_runs(
-    connection: Connection, text: str, limit: int, owner: str | None = None, except_owner: str | None = None
+    connection: Connection,
+    text: str,
+    limit: int,
+    owner: str | None = None,
+    except_owner: str | None = None,
+    place: Place | None = None,
 ) -> SearchResults:
     """The runs that contain the words of `text`, without their events. Raises `UsageError` if it has no word.
 
-    owner, except_owner: as for `read_runs`.
+    owner, except_owner: as for `read_runs`. place: the `next` of the page before.
     """
-    hits, every = search(connection, text, limit, owner, except_owner)
+    hits = search(connection, text, limit, owner, except_owner, place)
     found = _records(connection, [hit.row for hit in hits])
-    return SearchResults(tuple(zip(found, (hit.snippet for hit in hits), strict=True)), every)
+    return SearchResults(tuple(zip(found, (hit.snippet for hit in hits), strict=True)), hits.every, hits.next)
 
 
 def _result_of(connection: Connection, row: store.RunRow, events: Sequence[Event] | None = None) -> Result:

@@ -88,7 +88,7 @@ def status_of_code(code: str) -> int:
 
 
 QUOTA = regex(
-    r"insufficient.?(?:user.?)?quota|exceeded_current_quota|exceeded your current quota|quota.?exhausted"
+    r"insufficient.?(?:user.?)?quota|exceeded.(?:your.)?current.quota|quota.?exhausted"
     r"|billing_|payment.?required|plan.?and.?billing",
     re.IGNORECASE,
 )
@@ -105,23 +105,25 @@ THROTTLED = regex(r"RESOURCE_EXHAUSTED|throttling|limit_?burst_?rate", re.IGNORE
 
 SPENT = regex(
     r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit"
-    r"|insufficient (?:account )?(?:balance|credits?|funds)|insufficient_(?:balance|credits?)"
+    r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)"
     r"|balance is insufficient|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits"
-    r"|(?:out of|no|any) credits|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
+    r"|have a free (?:quota )?tier|(?:out of|no|any) credits"
+    r"|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
     r"|purchase (?:more )?credits|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
-    r"|exceeded\w*budget|not have enough quota|reached your usage limit"
+    r"|exceeded\w*budget|not have enough quota|reached (?:your|its|the) usage limit"
     r"|regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due|PerDay"
-    r"|valid credit card|per.day\b(?!.*(?:again|retry) (?:in|after) \d)|calls / month|limit: 0\b|daily free"
+    r"|valid credit card|(?:per.day|\b[RT]PD)\b(?!.*(?:again|retry) (?:in|after) \d)"
+    r"|calls / month|limit: 0\b|daily free"
     r"|billing to be enabled"
     r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|restricted|banned"
     r"|frozen)|need quota|good standing|api total request limit|today's quota"
-    r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|使用上限"
+    r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|[使调]用上限"
     r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan"
     r"|out of (?:\w+ ){0,3}quota|quota will be"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
-    r"|(?:daily|weekly|monthly) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
+    r"|(?:daily|weekly|monthly|\d[- ]hour) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
     r"|balance is not enough|套餐[^。]{0,12}[未不](?:开放|包含|支持)"
     r"|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控|已到期|续[订费]",
@@ -138,14 +140,17 @@ LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billi
 
 TOO_LONG = regex(
     # What there is too much of
-    r"context.?(?:length|window|size|limit)|context overflow|max context reached"
+    r"context.?(?:length|window|size|limit)|context overflow|max context reached|context is full"
+    r"|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
     r"|max(?:imum)? input char"
     r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\)| tokens?| length"
     r"| token length)? ?(?:is|are|was)? ?(?:still )?(?:too (?:long|large|big)|超长|过长)"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|tokens exceeded|input token count"
-    r"|too many (?:input |prompt )?tokens|input token limit|longer than the (?:model|context|maximum)"
-    r"|range of input length|max input length|maxlength: ?\d+, actual: ?\d+"
+    r"|too many (?:input |prompt )?tokens"
+    r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)|input token limit"
+    r"|longer than the (?:model|context|maximum)"
+    r"|range of input length|maxlength: ?\d+, actual: ?\d+"
     r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+|content_length_limit"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger"
     r"|greater|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
@@ -171,29 +176,38 @@ TOO_LARGE = regex(
 """A request over the tokens per minute of an account: waiting does not help, a shorter request does."""
 
 RATE = regex(
-    r"too many requests|too many tokens, please wait|rate.?limit|throttl|requests? per (?:minute|second)"
-    r"|per.min|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps"
+    r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
+    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate (?:exceeded|increased)|qps"
     r"|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
 
+PASSING = regex(
+    _PASSING := r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
+    r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"
+    r"|not (?:yet )?ready|is (?:currently |still )?loading|warming up|cold start|invocation timed out"
+    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
+    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和",
+    re.IGNORECASE,
+)
+"""A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
+model stopped or starts, hosts without room, and gateways that do not reach the host behind them."""
+
 TEMPORARY = regex(
-    r"overload|over.?capacity|at capacity|capacity (?:exceeded|limit|constraint)|too many requests"
+    rf"{_PASSING}|capacity (?:exceeded|limit|constraint)|too many requests"
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
-    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|timeout"
-    r"|server (?:is )?(?:busy|error)|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
-    r"|internal (?:server )?error|connection (?:reset|refused|error|closed|lost|dropped|aborted)"
-    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|network.?error|\block\b|warming up|is (?:currently )?loading"
-    r"|still loading|not ready|exhausted all available|no (?:healthy|available|\w+ available)|busy|queue"
-    r"|cold start|model unloaded|繁忙|限流|稍后|无可用|网络错误|内部错误|饱和",
+    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out"
+    r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
+    r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
+    r"|限流|稍后|无可用|内部错误",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
 
 FILTERED = regex(
     r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
-    r"|blocked)|by moderation|by our safety|safety (?:system|filter|policy|check)|SAFETY_CHECK"
+    r"|blocked)|by moderation|by our safety|safety[ _](?:system|filter|policy|check)"
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|blocked (?:input|output)"
@@ -230,28 +244,20 @@ BAD_KEY = regex(
 )
 """A key that is refused with a status of its own."""
 
-PASSING = regex(
-    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded|invocation timed out"
-    r"|out of memory|\bbusy\b|overload|at capacity|network error|DEGRADED function|繁忙",
-    re.IGNORECASE,
-)
-"""A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
-model stopped, which loads it again, and hosts without room."""
-
 NO_MODEL = regex(
-    r"model(?:[^.]|\.(?=\w)){0,80}(?:does not exist|not exist|not found|unknown|decommissioned"
-    r"|is not available|reached the end of its life|is blocked|disabled|not (?:servable|deployed)"
-    r"|does not support this api)"
+    r"model(?:[^.]|\.(?=\w)){0,80}(?:not exist|not found|unknown|decommissioned|is not available"
+    r"|reached the end of its life|is blocked|disabled|not (?:servable|deployed)|does not support this api)"
+    r"|\bmodel\W{1,3}(?:name )?(?:\S{1,60} )?(?:(?:is|was|has|been) )*(?:not|no longer) (?:\w+ ){0,2}"
+    r"(?:available|supported|enabled|registered|served|loaded|configured|recogni[sz]ed|permitted)\b"
     r"|model has been deprecated|(?:has been|is|was) (?:retired|discontinued)|could not route to"
     r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
     r"|unsupported|invalid|no such|unexpected)"
     r" model\b"
     r"|model identifier is invalid|not a valid model|supported api model names"
     r"|unable to access (?:[\w-]+ )?model|endpoint for model \S+ is not running"
-    r"|^\W*(?:the )?(?:requested )?model ['\"`]?[\w./:-]+['\"`]? (?:is )?not supported"
     r"|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
-    r"|requested model is not supported|unexpected model name|模型[^。]{0,40}(?:不存在|未开通)"
+    r"|模型[^。]{0,40}(?:不存在|未开通)"
     r"|could not find (?:\w+ )?model"
     r"|llm provider not provided|unsupported openapi method|已下线|failed to get model"
     r"|model \S+ 不存在|您无权访问",

@@ -52,12 +52,15 @@ __all__ = [
 
 MAX_CHARS = 300
 QUOTE_CHARS = 200
+CHECK = "check base_url and the network"
 PROXY = "set HTTPS_PROXY or HTTP_PROXY to http://USER:PASSWORD@HOST:PORT"
 MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 TEMPORARY_STATUSES = (408, 409, 423, 424, 425, 498, 499)
 PERMANENT_STATUSES = (501, 505, 510, 511)
 _OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint|\bfunction '|模型", re.IGNORECASE)
+_NAME = regex(r"\b[A-Z][\w-]{7,}")
+"""In Google's details, the cause that its words leave out: a balance, or which quota."""
 _TO_TLS = regex(r"HTTP request (?:was sent )?to (?:an )?HTTPS", re.IGNORECASE)
 """What nginx and servers in Go say to a request without TLS."""
 
@@ -73,7 +76,9 @@ class HostError(ProviderError):
         if kind == "not_found" and not _OF_A_MODEL.search(report.words):
             shown = f"{shown.removesuffix('.')}: check base_url"
         elif report.is_page and kind in ("auth", "refused"):
-            shown = f"{shown} (a web page and no API: check base_url and the network)"
+            shown = f"{shown} (a web page and no API: {CHECK})"
+        elif kind in ("rate_limited", "refused") and (names := dict.fromkeys(_NAME.findall(report.details))):
+            shown = f"{shown} ({', '.join(names)})"
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
         self.report = report
         self.about_request = about_request
@@ -111,7 +116,7 @@ def _phrase(status: int) -> str:
 
 def _final_kind(found: Report) -> str:
     """The kind of a failure that no other request and no wait changes; "" for another failure."""
-    status, words = found.status, found.words
+    status, words = _telling(found.status), found.words
     if 402 in (status, found.named_status) and status != 429:
         return "refused"
     passes = status == 429 and PER_MINUTE.search(found.english) and not LONGER.search(found.english)
@@ -134,11 +139,12 @@ def _final_kind(found: Report) -> str:
 
 
 def _kind(found: Report) -> str:
-    status, named, words = found.status or found.named_status, found.named_status, found.words
+    named, words = found.named_status, found.words
+    status = _telling(found.status) or named
     unsure = status in (0, 400, 422, 424, 500)
     if unsure and named == 429 and not TOO_LARGE.search(words):
         return "rate_limited"
-    if status == 413 or (unsure and (named == 413 or _is_too_long(found))):
+    if status == 413 or (unsure and named == 413) or ((unsure or status == 403) and _is_too_long(found)):
         return "too_long"
     if status == 429 and TOO_LARGE.search(words):
         return "too_long"
@@ -148,25 +154,25 @@ def _kind(found: Report) -> str:
         status in (404, 405, 410)
         or (status == 503 and named == 404)
         or (status in (0, 503) and NO_CHANNEL.search(words))
-        or (
-            status in (0, 400, 401, 403, 422)
-            and (named == 404 or NO_MODEL.search(words) or NO_MODEL.match(found.english))
-        )
+        or (status in (0, 400, 401, 403, 422) and (named == 404 or NO_MODEL.search(words)))
     ):
         return "not_found"
-    if status == 403:
-        return "rate_limited" if RATE.search(words) else "overloaded" if PASSING.search(words) else "auth"
-    if status in (420, 429):
+    if status in (420, 429) or (status in (0, 400, 403, 422) and RATE.search(words)):
         return "rate_limited"
+    if status == 403:
+        return "overloaded" if PASSING.search(words) else "auth"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
     if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or PASSING.search(words)):
         return "overloaded"
-    if status == 0:
-        return (
-            "rate_limited" if RATE.search(words) else "overloaded" if TEMPORARY.search(words) else "malformed"
-        )
-    return "refused"
+    if status == 0 and TEMPORARY.search(words):
+        return "overloaded"
+    return "refused" if found.status or status else "malformed"
+
+
+def _telling(status: int) -> int:
+    """`status`, 0 for one that no standard has: the words say more than iFlow's 439 of an expired key."""
+    return status if status in {*HTTPStatus, 420, *TEMPORARY_STATUSES} or status >= 500 else 0
 
 
 def _is_too_long(found: Report) -> bool:
@@ -216,7 +222,9 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
     if body.lstrip()[:1] == b"<":
         title = page_title(body.decode("utf-8", "replace"))[:QUOTE_CHARS]
         # No model has answered, and the same page comes again.
-        return ProviderError("not_found", f"a web page came instead of a reply: check base_url ({title})")
+        return ProviderError(
+            "not_found", f"a web page came instead of a reply: check base_url and the network ({title})"
+        )
     words = " ".join(text.split())
     found = failure(Report(0, words))
     return (

@@ -41,7 +41,7 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 _REFUSED = regex(
     r"incompatible|un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
     r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed|available|enabled|accept(?:ed)?|valid|compatible"
-    r"|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
+    r"|possible|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
     r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
     r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|is disabled|deprecated|no longer"
     r"|\bmust (?:be|not|contain)|should be|may only"
@@ -49,6 +49,7 @@ _REFUSED = regex(
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
     r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
     r"|only .{0,30}(?:supported|allowed|accepted|permitted)|(?:requires|with) --|no endpoints found that"
+    r"|(?:replaced|superseded) by|renamed|obsolete|\b(?:remove|omit|unset|leave out|fixed)\b"
     r"|could not be mapped|does not match|mismatch|prohibited|expected an? \w|不支持"
     r"|不被[^。]{0,12}支持|无效|非法|不能|必须|有误|仅支持",
     re.IGNORECASE,
@@ -77,8 +78,7 @@ _ANY_OF_THEM = regex(r"that can handle the requested parameters", re.IGNORECASE)
 """OpenRouter's words where no host of a model knows all parameters of a request."""
 
 _TOOLS = regex(
-    r"tool (?:use|calling|calls?|choice)|function.?call(?:ing|s)?|\btools?\b|\"auto\" tool choice|函数调用"
-    r"|工具调用",
+    r"\"auto\" tool choice|\btools?\b|function.?call(?:ing|s)?|\bfunctions\b|函数调用|工具调用",
     re.IGNORECASE,
 )
 _SCHEMA = regex(
@@ -200,8 +200,9 @@ def _is_refusal(name: str, found: Report, text: str) -> bool:
 
 _UNKNOWN_NAME = regex(
     r"un(?:supported|known|recogni[sz]ed|expected)\b"
-    r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)|extra (?:inputs?|fields?)|extra_forbidden"
-    r"|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens|deprecated|不支持",
+    r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)|extra[ _](?:inputs?|fields?|forbidden)"
+    r"|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens|deprecated|不支持"
+    r"|(?:replaced|superseded) by|renamed|obsolete",
     re.IGNORECASE,
 )
 
@@ -240,8 +241,9 @@ def _in_clause(clause: str, names: list[str]) -> list[str]:
 
 def _place(clause: str, names: list[str]) -> str:
     """The parameter at the start of a clause as validators write it, "temperature: …", whatever follows."""
-    start, colon, _ = clause.partition(": ")
-    return next((name for name in names if colon and start == name and name not in RENAMED), "")
+    # LiteLLM has the exception of the host before it: "OpenAIException - temperature: ...".
+    starts = {start.rpartition(" - ")[2] for start in clause.split(": ")[:-1]}
+    return next((name for name in names if name in starts and name not in RENAMED), "")
 
 
 def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:

@@ -6,9 +6,11 @@ gateway may wrap the report of the host behind it in one of its own.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -164,7 +166,8 @@ def read_report(status: int, body: str) -> Report:
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == "<":
             return Report(status, page_title(body), is_page=True)
-        return Report(status, " ".join(body.split()))
+        text = " ".join(body.split())
+        return replace(_report({"message": text}, {}), status=status) if text else Report(status, "")
     if isinstance(document, list) and document:
         document = document[0]
     if not isinstance(document, Mapping):
@@ -211,7 +214,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         names = [around.get(name) for name in ("code", "status", "status_code", "error_type", "error_code")]
         code = " ".join(str(name) for name in names if name)
         if (inner := _inner(found)) is not None and depth < MAX_DEPTH:
-            return _wrapped(inner, around, code, depth)
+            return _framed(_wrapped(inner, around, code, depth), found)
         # Spring, Fastify and Nest have the phrase of the status as `error`, and the words beside it.
         words = next((one for name in _MESSAGES if isinstance(one := around.get(name), str)), "")
         items = _items(around.get("issues"))  # of Zod, as Venice sends them
@@ -233,25 +236,25 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
     if items := _several(found, message):
-        return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)
+        is_text = isinstance(message, str) and _read(message) is None and _inner(message) is None
+        first = [str(message)] if is_text else []
+        text = "; ".join(dict.fromkeys([*first, *(one.message for one in items)]))
+        return Report(status, text, code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
-        return _wrapped(inner, found, code, depth)
+        return _framed(_wrapped(inner, found, code, depth), message)
     text = (
         message
         if isinstance(message, str)
-        else json.dumps(message or dict(found), ensure_ascii=False, default=str)
+        else json.dumps(message or dict(found), ensure_ascii=False, default=str) * bool(message or found)
     )
     raw, behind = _quoted(found), None
     if raw and str(raw) not in text:
-        inner = _inner(raw)
-        inner = inner and (inner.get("error") or inner)
-        behind = (
-            _report(inner, inner, depth + 1) if isinstance(inner, Mapping) and depth < MAX_DEPTH else None
-        )
-        code = f"{code} {behind.code}" if behind else code
+        if (inner := _inner(raw)) is not None and depth < MAX_DEPTH:
+            behind = _framed(_wrapped(inner, {}, code, depth), raw)
+            code = behind.code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
-    param = _path(found.get("param"))
+    param = _path(found.get("param") or found.get("target"))
     if " " in param:  # of MiMo, whose message never says more than that a parameter is wrong
         text, param = f"{text}: {param}", ""
     if behind and not param:
@@ -284,18 +287,21 @@ def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
     listed = (found.get(name) for name in ("errors", "issues", "extra"))
     places = (message, *listed, None if message else found)
-    return next(filter(None, map(_items, places)), ()) or _items(found.get("details"), "loc")
+    placed: list[Any] = [one for one in found.values() if isinstance(one, list)]
+    placed += [_read(message) if isinstance(message, str) else None, [found] if "loc" in found else None]
+    return next(filter(None, (*map(_items, places), *(_items(one, placed=True) for one in placed))), ())
 
 
-def _items(found: Any, key: str = "") -> tuple[Report, ...]:
-    """A report for each of several failures; none if `found` is no list of them, or the first lacks `key`.
+def _items(found: Any, placed: bool = False) -> tuple[Report, ...]:
+    """A report for each of several failures; none if `found` is no list of them.
 
-    ASP.NET has the messages by the field that they are about.
+    placed: or if the first does not say which part of the request it is about. ASP.NET has the messages by
+    the field that they are about.
     """
     if isinstance(found, Mapping) and all(_is_words(said) for said in found.values()):
         found = [{"loc": name.removeprefix("$."), "msg": said[0]} for name, said in found.items()]
     listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
-    return tuple(map(_item, listed)) if listed and (not key or key in listed[0]) else ()
+    return tuple(map(_item, listed)) if listed and (not placed or _place(listed[0])) else ()
 
 
 def _is_words(found: Any) -> bool:
@@ -304,31 +310,63 @@ def _is_words(found: Any) -> bool:
 
 def _item(found: Mapping[str, Any]) -> Report:
     """One of several failures: of pydantic, whose `loc` starts with "body", or of a host like it."""
-    path = _path(
-        next((found[name] for name in ("loc", "path", "param", "field", "key") if found.get(name)), "")
-    )
+    path = _place(found)
     text = next((str(found[name]) for name in _MESSAGES if found.get(name)), json.dumps(found, default=str))
     kind = found.get("type") or found.get("code")
     return Report(0, f"{path}: {text}" if path else text, str(kind or ""), path)
 
 
+def _place(found: Mapping[str, Any]) -> str:
+    """The part of the request that one of several failures is about; JSON:API has it in `source`."""
+    source = found.get("source")
+    places = {**found, **source} if isinstance(source, Mapping) else found
+    return _path(next((places[name] for name in _PLACES if places.get(name)), ""))
+
+
 def _path(value: Any) -> str:
-    """A part of the request, such as "tools[0].function"."""
-    if isinstance(value, list):
+    """A part of the request, such as "tools[0].function"; a JSON pointer is one too."""
+    if isinstance(value, list | tuple):
         return ".".join(str(part) for part in value if part != "body")
-    return value if isinstance(value, str) and value not in ("None", "null") else ""
+    if not isinstance(value, str) or value in ("None", "null"):
+        return ""
+    return value.lstrip("#/").replace("/", ".") if value.startswith(("/", "#/")) else value
 
 
 def _inner(value: Any) -> Mapping[str, Any] | None:
-    """The document that a message is, or that it holds as text."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
-        if isinstance(value, list):
-            value = value[0] if value else None
-    return value if isinstance(value, Mapping) and value else None
+    """The document that a message is, or that it holds as text, alone or among other words."""
+    if not isinstance(value, str):
+        return value if isinstance(value, Mapping) and value else None
+    match = _DOCUMENT.fullmatch(value[:MAX_CHARS])
+    document = _read(match["document"]) if match else None
+    if match is None or not isinstance(document, Mapping) or not document:
+        return None
+    words = document.get("message")
+    is_report = any(map(document.get, _REPORTED)) or isinstance(words, str) or _has_words(words)
+    return document if is_report or not match["before"].strip("[ \n") else None
+
+
+def _read(text: str) -> Any:
+    """A document as JSON has it, or as an exception of a client in Python does; None for other text."""
+    text = text.strip()
+    is_python = text.startswith(("{'", "[{'")) and not _ODD_ESCAPE.search(text)
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return (ast.literal_eval if is_python else json.loads)(text) if text[:1] in ("{", "[") else None
+    return None
+
+
+_ODD_ESCAPE = regex(r"\\[^\\'\"abfnrtvxuUN0-7]")
+"""Python would warn of it."""
+
+
+def _framed(inner: Report, value: Any) -> Report:
+    """The report in a document with the words around it in `value`: "AnthropicException - {...}"."""
+    if not isinstance(value, str) or (match := _DOCUMENT.fullmatch(value[:MAX_CHARS])) is None:
+        return inner
+    before, after = match["before"].lstrip("["), match["after"].rstrip("]")
+    return replace(inner, message=f"{before}{inner.message}{after}".strip())
+
+
+_DOCUMENT = regex(r"(?P<before>[^{]*)(?P<document>\{.*\})(?P<after>[^}]*)", re.DOTALL)
 
 
 def _details(value: Any) -> Iterator[str]:
@@ -341,6 +379,9 @@ def _details(value: Any) -> Iterator[str]:
             yield from _details(one.get("violations"))
 
 
+_REPORTED = ("error", "errors", "detail", "msg", "error_msg")
+"""Keys of a report that no schema and no request has."""
+_PLACES = ("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name")
 _MESSAGES = (*("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring"),)
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
 

@@ -22,9 +22,13 @@ _DURATION = (
     r"(?![a-z])(?:\s*,)?\s*(?:and\s+)?)+"
 )
 _PART = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
-_WORDS = regex(rf"(?:try again|retry|wait|available|reset)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
+_WORDS = regex(rf"\b(?:try again|retry|wait|available|reset)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
 _CLOCK = regex(
     r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
+)
+_AT = regex(
+    r"\breset\w*\D{0,20}(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)",
+    re.IGNORECASE,
 )
 _ELSEWHERE = {
     1.0: r"秒|s(?=\s?[后後])|초|sec?on?d[aeosi]*|segundos?|sekund\w*|секунд\w*|saniye|giây|ثانية|ثوان\w*",
@@ -40,7 +44,7 @@ _IN = regex(
     re.IGNORECASE,
 )
 _FIELDS = regex(
-    r'"(retryDelay|retry_?after(?:_s|_seconds|_ms)?|estimated_time|resets_in_seconds)\\?"\s*:\s*\\?"?'
+    r'"(retryDelay|retry_?after(?:_s|_seconds|_ms)?|estimated_time|resets?_(?:in_)?seconds)\\?"\s*:\s*\\?"?'
     r"(\d+(?:\.\d+)?)(ms|s)?\b",
     re.IGNORECASE,
 )
@@ -102,6 +106,8 @@ def _words(body: str) -> float | None:
         return sum(int(part) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
     if match := _WORDS.search(body):
         return _duration(match[1])
+    if match := _AT.search(body):
+        return _until(match[1]) or None  # of a past time, the clocks differ
     match = _AFTER.search(body) or _IN.search(body)
     if match is None:
         return None

@@ -54,12 +54,15 @@ class Response:
 
 
 class ModelCall:
-    """The attempts at one step. `outcome` performs them. input_tokens: the most of the request's text."""
+    """The attempts at one step. `outcome` performs them.
+
+    size: about how many tokens the text of the request has; input_tokens: the most.
+    """
 
     def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
         self.context, self.key, self.ask = context, key, ask
         self.full_ask, self.cut_chars, self.searches = ask, 0, 0
-        self.input_tokens = 0
+        self.size = self.input_tokens = 0
         self.common: dict[str, Any] = {
             "key": key,
             "phase": where.phase,
@@ -99,7 +102,7 @@ class ModelCall:
             try:
                 sent = await self._attempt(provider, gate)
             except OutOfBudget as exc:
-                if (cut := self.limits.unaffordable(self._text())) is None:
+                if (cut := self.limits.unaffordable(self.size)) is None:
                     raise
                 context.unaffordable = exc.explained(cut.message)
                 if "." not in self.key:  # no other branch may do: the answer of this seat is needed
@@ -112,7 +115,7 @@ class ModelCall:
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
                 left = min(self.deadline.left, context.deadline.left)
-                if self.limits.is_too_low(self._text(), started.max_tokens, result, elapsed, left):
+                if self.limits.is_too_low(self.size, started.max_tokens, result, elapsed, left):
                     self._record_cut(started, result, elapsed)
                     continue
                 return self._record_reply(started, result, elapsed)
@@ -121,7 +124,7 @@ class ModelCall:
             if result.kind == "too_long" and not squeezed:
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
                 squeezed, tries = True, tries - 1
-                size = tokens(self._text())
+                size = self.size
                 wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
             if wait is not None and wait >= self.deadline.left:
                 wait = None
@@ -192,7 +195,8 @@ class ModelCall:
         if (shortened := fit(self.full_ask, int(room), self._tools())) is None:
             return False
         self.ask, self.cut_chars = shortened
-        self.input_tokens = most_tokens(self._text(), self.ask.seat.name)
+        text = self._text()  # not kept, as it is a copy of the prompt
+        self.size, self.input_tokens = tokens(text), most_tokens(text, self.ask.seat.name)
         return True
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
@@ -200,7 +204,7 @@ class ModelCall:
         context, ask, time = self.context, self.ask, self.context.now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
         quote = context.budget.quote(ask.seat, self.input_tokens, self.searches, self.image_tokens)
-        limits = self.limits.in_budget(self._text()) if whole is None else OutputLimits(whole, whole, whole)
+        limits = self.limits.in_budget(self.size) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
             reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
@@ -227,7 +231,7 @@ class ModelCall:
 
     def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
         bill = self._bill(started, done)
-        is_whole = self.limits.note_cut(self._text(), started.max_tokens)
+        is_whole = self.limits.note_cut(self.size, started.max_tokens)
         reason = no_answer(done, bill.usage, self.limits.setting(started.max_tokens))
         if not is_blank(done.text) or not is_whole:
             reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
@@ -253,7 +257,7 @@ class ModelCall:
                     return await first
                 # A second request needs room without a wait, for as long a reply; else there is none.
                 second = None
-                if started.max_tokens == self.limits.next(self._text()):
+                if started.max_tokens == self.limits.next(self.size):
                     second = await self._record_intent(started.max_tokens)
                 if not isinstance(second, CallStarted):
                     return await first
@@ -305,11 +309,7 @@ class ModelCall:
             traceparent=context.traceparent(self.key),
         )
 
-        def publish(text: str, restart: bool) -> None:
-            common = {**self.common, "time": context.now(), "run_id": context.run_id}
-            context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
-
-        live = LiveText(context.redact_text, publish)
+        live: LiveText | None = None
         context.warm_up.begin(context.names)
         started_at = time.monotonic()
         result: Completion | ProviderError
@@ -317,18 +317,25 @@ class ModelCall:
             async with asyncio.timeout(timeout):
                 await slot.ready()
                 started_at = time.monotonic()
-                shown = live.add if context.broadcast.wants(self.closing) and not quiet else None
-                result = separate(await complete_call(provider, call, shown))
+                if context.broadcast.wants(self.closing) and not quiet:
+                    live = LiveText(context.redact_text, self._publish)
+                result = separate(await complete_call(provider, call, live.add if live else None))
         except TimeoutError:
             result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
         except ProviderError as exc:
-            result = exc
+            result = exc.with_traceback(None)  # whose frames hold the error, and all that a call needs
             if lacks_files(exc.__cause__):
                 # No fault of the host's: no other seat could connect either.
                 context.halt.request(Starved(context.run_id))
         finally:
-            live.end()
+            if live is not None:
+                live.end()
         return Response(started, result, time.monotonic() - started_at)
+
+    def _publish(self, text: str, restart: bool) -> None:
+        """Show the next piece of a reply to those who follow the run, see `LiveText`."""
+        common = {**self.common, "time": self.context.now(), "run_id": self.context.run_id}
+        self.context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
     def _tools(self) -> tuple[ToolSpec, ...]:
         """Return the tools of the request, without search if the host searches or none is open."""
@@ -338,7 +345,7 @@ class ModelCall:
         )
 
     def _text(self, thoughts: bool = True) -> str:
-        """Return all text that counts as tokens, see `texts`; not kept, as it is a copy of the prompt."""
+        """Return all text that counts as tokens, see `texts`."""
         return "\n".join(texts(self.ask, self._tools(), thoughts=thoughts))
 
     def _bill(self, started: CallStarted, done: Completion) -> Bill:

@@ -102,12 +102,12 @@ def check_files_fit(seats: Sequence[Seat], question: str, files: Sequence[File])
     )
 
 
-def output_limit(seat: Seat, prompt: str, limit: int) -> int:
+def output_limit(seat: Seat, prompt: int, limit: int) -> int:
     """Return the most output tokens: the least of `limit`, the model's own and the rest of its window; at
-    least 16."""
+    least 16. prompt: the tokens of the request."""
     tokens_left = limit if seat.max_output is None else min(limit, seat.max_output)
     if seat.context is not None:
-        tokens_left = min(tokens_left, seat.context - tokens(prompt))
+        tokens_left = min(tokens_left, seat.context - prompt)
     return max(tokens_left, 16)
 
 

@@ -38,4 +38,5 @@ class LiveText:
         self._masked.add(text)
 
     def _new_stream(self) -> StreamRedactor:
-        return StreamRedactor(self._redact, lambda text: self._publish(text, False))
+        publish = self._publish  # without `self`, of which this stream is a part
+        return StreamRedactor(self._redact, lambda text: publish(text, False))

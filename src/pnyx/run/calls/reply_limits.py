@@ -24,7 +24,7 @@ RAISE = 2
 class ReplyLimits:
     """The limits of the output of one call, its thinking included, in tokens. short: of a short reply.
 
-    The methods get the text of the request, which the window must hold too.
+    size: the tokens of the request, which the window must hold too.
     """
 
     def __init__(
@@ -33,22 +33,22 @@ class ReplyLimits:
         self.context, self.key, self.seat, self.short = context, key, seat, short
         self.thinking = thinking.tokens or 0
 
-    def whole(self, text: str, times: int = 1) -> int:
+    def whole(self, size: int, times: int = 1) -> int:
         """Return the limit of the run for a reply."""
-        return output_limit(self.seat, text, times * (self._run_limit + self.thinking))
+        return output_limit(self.seat, size, times * (self._run_limit + self.thinking))
 
-    def next(self, text: str) -> int:
+    def next(self, size: int) -> int:
         """Return the limit of the next request, if the budget has room for it."""
-        whole, cut = self.whole(text), self.context.journal.cut_off(self.key)
+        whole, cut = self.whole(size), self.context.journal.cut_off(self.key)
         if cut is not None:
-            return whole if cut.max_tokens < whole else self.whole(text, RAISE)
-        return whole if self.seat.model in self.context.long_replies else self._first(text)
+            return whole if cut.max_tokens < whole else self.whole(size, RAISE)
+        return whole if self.seat.model in self.context.long_replies else self._first(size)
 
-    def in_budget(self, text: str) -> OutputLimits:
+    def in_budget(self, size: int) -> OutputLimits:
         """Return the limit of the next request, and how far a small budget may lower it."""
-        most, cut = self.next(text), self.context.journal.cut_off(self.key)
+        most, cut = self.next(size), self.context.journal.cut_off(self.key)
         if self.short is not None:
-            enough, least = self._first(text), LEAST
+            enough, least = self._first(size), LEAST
         else:
             enough, least = ENOUGH, max(LEAST, self.context.shortest_answer or 0)
         if cut is not None:
@@ -57,7 +57,7 @@ class ReplyLimits:
         least = min(most, least)
         return OutputLimits(most, max(least, min(most, enough + self.thinking)), least)
 
-    def is_too_low(self, text: str, limit: int, done: Completion, elapsed: float, left: float) -> bool:
+    def is_too_low(self, size: int, limit: int, done: Completion, elapsed: float, left: float) -> bool:
         """Whether a reply under `limit` is to be asked for again under a higher one.
 
         That is so for one that ended below the limit of the run; and, once, for one that ended there without
@@ -65,22 +65,22 @@ class ReplyLimits:
         """
         if done.finish_reason != "length":
             return False
-        if limit < self.whole(text):
+        if limit < self.whole(size):
             return True
         cut = self.context.journal.cut_off(self.key)
-        first = cut is None or cut.max_tokens < self._first(text)  # under a limit that the budget lowered
-        is_higher, has_time = limit < self.whole(text, RAISE), left > RAISE * elapsed
+        first = cut is None or cut.max_tokens < self._first(size)  # under a limit that the budget lowered
+        is_higher, has_time = limit < self.whole(size, RAISE), left > RAISE * elapsed
         return is_blank(done.text) and not done.tool_calls and first and is_higher and has_time
 
-    def unaffordable(self, text: str) -> CutOff | None:
+    def unaffordable(self, size: int) -> CutOff | None:
         """Return the reply that ended at the limit of the run, if the next request is for a longer one."""
         cut = self.context.journal.cut_off(self.key)
-        return None if cut is None or cut.max_tokens < self.whole(text) else cut
+        return None if cut is None or cut.max_tokens < self.whole(size) else cut
 
-    def note_cut(self, text: str, limit: int) -> bool:
+    def note_cut(self, size: int, limit: int) -> bool:
         """Remember a reply that was cut off. Return whether it was so at the limit of the run."""
-        whole = self.whole(text)
-        if self.short is not None and limit == self._first(text) < whole:
+        whole = self.whole(size)
+        if self.short is not None and limit == self._first(size) < whole:
             # A model that thinks needs more than the limit of a short reply, each time.
             self.context.long_replies.add(self.seat.model)
         return limit >= whole
@@ -96,7 +96,7 @@ class ReplyLimits:
     def _run_limit(self) -> int:
         return self.context.spec.limits.max_output_tokens
 
-    def _first(self, text: str) -> int:
+    def _first(self, size: int) -> int:
         """Return the limit of a first request: lower for a short reply."""
         limit = self._run_limit if self.short is None else min(self._run_limit, self.short)
-        return output_limit(self.seat, text, limit + self.thinking)
+        return output_limit(self.seat, size, limit + self.thinking)

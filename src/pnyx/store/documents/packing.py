@@ -9,9 +9,10 @@ with.
 from __future__ import annotations
 
 import json
+import struct
 import sys
 import threading
-from base64 import b85decode, b85encode
+from base64 import b85encode
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -55,6 +56,9 @@ _MARK_AS_JSON = '"\\u0001'
 """How a name that begins with the mark is written."""
 _PLAIN = frozenset((int, float, bool, type(None)))
 _SIMPLE = _PLAIN | {str}
+_ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_DIGITS = bytes.maketrans(_ALPHABET, bytes(range(85)))
+"""Those of Base85, and their values."""
 _TAGS = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
 """The lines around a question and around material in prompts, see `core.context.fences`."""
 
@@ -180,10 +184,19 @@ def to_column(packed: bytes) -> str:
 
 def from_column(text: str, what: str) -> bytes:
     """The packed bytes in a column of text. Raises `Unreadable`."""
+    # In half the time of `base64.b85decode`, which was a tenth of the time of a list of 1,000 runs.
+    data = text[len(PACKED) :].encode("ascii", "replace")
+    if data.translate(None, _ALPHABET):
+        raise damaged(what)
+    missing = -len(data) % 5
+    digits = (data + _ALPHABET[-1:] * missing).translate(_DIGITS)
+    columns = (digits[n::5] for n in range(5))
+    numbers = [(((a * 85 + b) * 85 + c) * 85 + d) * 85 + e for a, b, c, d, e in zip(*columns, strict=True)]
     try:
-        return b85decode(text[len(PACKED) :])
-    except ValueError as exc:
+        found = struct.pack(f">{len(numbers)}I", *numbers)
+    except struct.error as exc:
         raise damaged(what) from exc
+    return found[: len(found) - missing]
 
 
 def compress(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 
 from ...core.caching.regex import regex
@@ -149,18 +149,31 @@ def rows(connection: Connection, ids: Sequence[str], most_chars: float = inf) ->
     return _within(connection, [found[id] for id in ids], most_chars)
 
 
-def conversation(connection: Connection, prefix: str, owner: str | None = None) -> list[RunRow]:
+def conversation(
+    connection: Connection,
+    prefix: str,
+    owner: str | None = None,
+    limit: int | None = None,
+    after: tuple[str, str] | None = None,
+) -> Rows:
     """Return the runs of a conversation, in order, those that are over without their spec.
 
-    prefix: start of the id of the conversation, or of the id of one of its runs.
+    prefix: start of the id of the conversation, or of the id of one of its runs. limit: at most so many, and
+    at most about `LIST_CHARS` of text. after: only those after the run of this `created_at` and id.
 
     Raises `NotFound` for no or several conversations.
     """
     of_owner = () if owner is None else (owner == _OWNER,)
 
-    def turns(name: str) -> list[RunRow]:
+    def turns(name: str) -> Rows:
         query = select(*LISTED).where(runs.c.conversation == name, *of_owner)
-        return read_rows(connection, connection.execute(query.order_by(runs.c.created_at, runs.c.id)))
+        if after is not None:
+            query = query.where(tuple_(runs.c.created_at, runs.c.id) > after)
+        query = query.order_by(runs.c.created_at, runs.c.id).limit(None if limit is None else limit + 1)
+        found = connection.execute(query).all()
+        rows = _within(connection, found[:limit], inf if limit is None else LIST_CHARS)
+        rows.has_more = len(rows) < len(found)
+        return rows
 
     if is_text(prefix) and (whole := turns(prefix)):
         return whole

@@ -7,7 +7,7 @@ words of the runs that were found, in a table in memory.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -17,12 +17,13 @@ from ...core.prose.search_terms import Snippet, query_terms, snippet
 from . import runs as store
 from .word_index import SQLITE_INDEX, Words, outcome
 
-__all__ = ["Hit", "search"]
+__all__ = ["Hit", "Hits", "Place", "search"]
 
 BEST = 400
 """On SQLite, best rows that are looked up in `runs`, beside twice as many as are wanted."""
 RANKED = 2000
-"""On PostgreSQL, runs that are ranked: the newest that match. Each takes it about 20 µs."""
+"""On PostgreSQL, runs that are ranked together: the newest that match, and then older ones. Each takes it
+about 20 µs."""
 MANY = 10_000
 """On PostgreSQL, runs with the same words from which only so many of the newest runs are searched first."""
 
@@ -34,41 +35,73 @@ class Hit(NamedTuple):
     snippet: Snippet
 
 
+class Place(NamedTuple):
+    """Where a page of hits begins. every: whether its runs have all words. skip: hits before it.
+
+    before: on PostgreSQL, the time and id of a run: the hits are those of older runs.
+    """
+
+    every: bool
+    skip: int = 0
+    before: tuple[str, str] | None = None
+
+
+class Hits(list[Hit]):
+    """Hits, best first. every: whether they have all words. next: where the next page begins, or None."""
+
+    every = True
+    next: Place | None = None
+
+
+class _Query(NamedTuple):
+    """words: as `query_terms` returns them. owner, except_owner: as in `search`."""
+
+    words: Sequence[str]
+    limit: int
+    owner: str | None
+    except_owner: str | None
+
+
 def search(
     connection: Connection,
-    query: str,
+    text: str,
     limit: int,
     owner: str | None = None,
     except_owner: str | None = None,
-) -> tuple[list[Hit], bool]:
-    """Return the runs with all words of `query`, or else with any of them, best first; and whether with all.
+    place: Place | None = None,
+) -> Hits:
+    """Return the runs with all words of `text`, or else with any of them, best first.
 
     limit: at most so many, and at most about `LIST_CHARS` of text. owner: only this owner's runs.
-    except_owner: not this owner's runs. Raises `UsageError` if `query` has no
-    words.
+    except_owner: not this owner's runs. place: `Hits.next` of the page before. Of runs with any of the words,
+    PostgreSQL finds the newest `RANKED` with each word. Raises `UsageError` if `text` has no words.
     """
-    words, values = query_terms(query), {"limit": limit, "owner": owner, "except_owner": except_owner}
+    query, found = _Query(query_terms(text), limit, owner, except_owner), Hits()
     find = _in_sqlite if connection.dialect.name == "sqlite" else _in_postgresql
-    for every in (True, False)[: len(words)]:
-        if found := find(connection, words, every, values):
-            return found, every
-    return [], True
+    first = [Place(every) for every in (True, False)[: len(query.words)]]
+    for start in first if place is None else [place]:
+        if found := find(connection, query, start):
+            found.every = start.every
+            return found
+    found.every = place is None or place.every
+    return found
 
 
-def _in_sqlite(
-    connection: Connection, words: Sequence[str], every: bool, values: Mapping[str, Any]
-) -> list[Hit]:
+def _in_sqlite(connection: Connection, query: _Query, place: Place) -> Hits:
     # Words are letters, digits and spaces, so nothing in their quotes is syntax.
-    query = (" AND " if every else " OR ").join(f'"{word}"' for word in words)
+    words = (" AND " if place.every else " OR ").join(f'"{word}"' for word in query.words)
     # Most of the time goes into the runs of frequent words; only the best rows can be in the result.
-    most = BEST + 2 * values["limit"]
-    filled = {**values, "query": query, "most": most}
-    ids = connection.execute(text(_AMONG_BEST), filled).scalars().all()
-    if len(ids) < values["limit"] and len(connection.execute(text(_ANY), filled).all()) > most:
-        ids = connection.execute(text(_AMONG_ALL), filled).scalars().all()
-    found = store.rows(connection, ids, store.LIST_CHARS)
-    marked = _marked(query, [Words.of(row.question, row.result) for row in found]) if found else []
-    return [_hit(row, marks) for row, marks in zip(found, marked, strict=True)]
+    most = BEST + 2 * (place.skip + query.limit)
+    wanted = {**query._asdict(), "query": words, "most": most, "limit": query.limit + 1, "skip": place.skip}
+    ids = connection.execute(text(_AMONG_BEST), wanted).scalars().all()
+    if len(ids) <= query.limit and len(connection.execute(text(_ANY), wanted).all()) > most:
+        ids = connection.execute(text(_AMONG_ALL), wanted).scalars().all()
+    rows = store.rows(connection, ids[: query.limit], store.LIST_CHARS)
+    marked = _marked(words, [Words.of(row.question, row.result) for row in rows]) if rows else []
+    found = Hits(_hit(row, marks) for row, marks in zip(rows, marked, strict=True))
+    if len(rows) < len(ids):
+        found.next = Place(place.every, place.skip + len(rows))
+    return found
 
 
 def _marked(query: str, found: Sequence[Words]) -> list[Words]:
@@ -82,38 +115,73 @@ def _marked(query: str, found: Sequence[Words]) -> list[Words]:
     return [marked.get(number, words) for number, words in enumerate(found, 1)]
 
 
-def _in_postgresql(
-    connection: Connection, words: Sequence[str], every: bool, values: Mapping[str, Any]
-) -> list[Hit]:
-    quoted = [f"'{word}'" for word in words]
-    query = (" & " if every else " | ").join(quoted)
-    # Of each word, if any may do, so that a frequent one hides no rare one.
-    groups = [words] if every else [[word] for word in words]
-    ids = dict.fromkeys(id for group in groups for id in _newest(connection, group, values))
-    filled = {"ids": list(ids), "query": query, "terms": quoted, "limit": values["limit"], "marks": _MARKS}
-    marked = {id: Words(*marks) for id, *marks in connection.execute(text(_RANK), filled)}
-    return [_hit(row, marked[row.id]) for row in store.rows(connection, list(marked), store.LIST_CHARS)]
+def _in_postgresql(connection: Connection, query: _Query, place: Place) -> Hits:
+    found, start, full = Hits(), place, False
+    while not full:
+        # Of each word, if any may do, so that a frequent one hides no rare one.
+        groups = [query.words] if start.every else [[word] for word in query.words]
+        newest = [_newest(connection, group, query, start.before) for group in groups]
+        ids = list(dict.fromkeys(row.id for rows, _ in newest for row in rows))
+        wanted = query.limit - len(found)
+        marked = _ranked(connection, query.words, ids, start, wanted)
+        rows = store.rows(connection, list(marked), store.LIST_CHARS)
+        found += [_hit(row, marked[row.id]) for row in rows]
+        end, ((last, more), *_) = start.skip + len(rows), newest
+        if end < len(ids):
+            found.next = start._replace(skip=end)
+        elif start.every and more:
+            found.next = Place(True, 0, (last[-1].created_at, last[-1].id))
+        else:
+            found.next = None
+        full = found.next is None or len(rows) == wanted or rows.has_more
+        start = found.next or start
+    return found
 
 
-def _newest(connection: Connection, words: Sequence[str], values: Mapping[str, Any]) -> Sequence[str]:
-    """The newest runs with all of the words, at most `RANKED`, or as many as are wanted."""
-    owners = {"owner": "runs.owner = :owner", "except_owner": "runs.owner <> :except_owner"}
-    conditions = [condition for name, condition in owners.items() if values[name] is not None] or ["true"]
-    filled = {
-        **values,
+def _ranked(
+    connection: Connection, words: Sequence[str], ids: Sequence[str], place: Place, limit: int
+) -> dict[str, Words]:
+    """The best of the runs from the place on, each with its words, those that match in < >."""
+    terms = [f"'{word}'" for word in words]
+    wanted = {
+        "ids": ids,
+        "query": (" & " if place.every else " | ").join(terms),
+        "terms": terms,
+        "limit": limit,
+        "skip": place.skip,
+        "marks": _MARKS,
+    }
+    return {id: Words(*marks) for id, *marks in connection.execute(text(_RANK), wanted)} if ids else {}
+
+
+def _newest(
+    connection: Connection, words: Sequence[str], query: _Query, before: tuple[str, str] | None
+) -> tuple[Sequence[Any], bool]:
+    """The newest runs with all of the words, at most `RANKED`, and whether there may be more."""
+    time, id = before or ("", "")
+    conditions = {
+        "owner = :owner": query.owner is not None,
+        "owner <> :except_owner": query.except_owner is not None,
+        "created_at <= :time AND (created_at < :time OR id > :id)": before is not None,
+    }
+    chosen = " AND ".join(condition for condition, holds in conditions.items() if holds) or "true"
+    wanted = {
+        "owner": query.owner,
+        "except_owner": query.except_owner,
+        "time": time,
+        "id": id,
         "query": " & ".join(f"'{word}'" for word in words),
         # A phrase is compared with every row that has its words.
         "alone": " & ".join(f"'{word}'" for phrase in words for word in phrase.split()),
         "many": MANY,
-        "most": max(RANKED, values["limit"]),
+        "most": RANKED,
     }
-    found: Sequence[str] = ()
-    for query in (_AMONG_NEWEST, _BY_WORDS):
-        if query is _BY_WORDS or connection.execute(text(_COUNT), filled).scalar() == MANY:
-            found = connection.execute(text(query.format(" AND ".join(conditions))), filled).scalars().all()
-        if len(found) >= values["limit"]:
-            break
-    return found
+    if connection.execute(text(_COUNT), wanted).scalar() == MANY:
+        found = connection.execute(text(_AMONG_NEWEST.format(chosen)), wanted).all()
+        if 2 * len(found) >= RANKED:
+            return found, True
+    found = connection.execute(text(_BY_WORDS.format(chosen)), wanted).all()
+    return found, len(found) == RANKED
 
 
 def _hit(row: store.RunRow, marked: Words) -> Hit:
@@ -126,14 +194,13 @@ def _hit(row: store.RunRow, marked: Words) -> Hit:
 
 def _matches(words: str) -> set[int]:
     """Return the positions of the marked words."""
-    numbers, inside = set[int](), False
-    if "<" not in words:
-        return numbers
-    for n, word in enumerate(words.split(" ")):
-        inside = inside or word.startswith("<")
-        if inside:
-            numbers.add(n)
-            inside = not word.endswith(">")
+    before, *marked = words.split("<")
+    numbers, n = set[int](), before.count(" ")
+    for piece in marked:
+        inside, _, after = piece.partition(">")
+        last = n + inside.count(" ")
+        numbers.update(range(n, last + 1))
+        n = last + after.count(" ")
     return numbers
 
 
@@ -147,13 +214,13 @@ _AMONG_BEST = f"""
     SELECT run FROM (
         SELECT rowid AS place, bm25(recall, 2.5, 1.0) AS score
         FROM recall WHERE recall MATCH :query ORDER BY score, place DESC LIMIT :most
-    ) {_NAMED} ORDER BY score, created_at DESC LIMIT :limit
+    ) {_NAMED} ORDER BY score, place DESC LIMIT :limit OFFSET :skip
     """
 """On SQLite, looks for the best runs among the best rows only. CROSS JOIN keeps the order."""
 _AMONG_ALL = f"""
     SELECT run FROM (
         SELECT rowid AS place, bm25(recall, 2.5, 1.0) AS score FROM recall WHERE recall MATCH :query
-    ) {_NAMED} ORDER BY score, created_at DESC LIMIT :limit
+    ) {_NAMED} ORDER BY score, place DESC LIMIT :limit OFFSET :skip
     """
 _COUNT = """
     SELECT count(*) FROM (
@@ -161,15 +228,16 @@ _COUNT = """
     ) AS found
     """
 _AMONG_NEWEST = """
-    SELECT id FROM (SELECT id, created_at FROM runs WHERE {} ORDER BY created_at DESC LIMIT :many) AS newest
+    SELECT id, created_at
+    FROM (SELECT id, created_at FROM runs WHERE {} ORDER BY created_at DESC, id LIMIT :many) AS newest
     CROSS JOIN LATERAL (SELECT words FROM recall WHERE run = newest.id OFFSET 0) AS its
-    WHERE words @@ to_tsquery('pnyx', :query) ORDER BY created_at DESC LIMIT :most
+    WHERE words @@ to_tsquery('pnyx', :query) ORDER BY created_at DESC, id LIMIT :most
     """
 """OFFSET 0: the rows of these runs are looked up, where the planner may go through all with the words."""
 _BY_WORDS = """
-    SELECT id FROM (
+    SELECT id, created_at FROM (
         SELECT run FROM recall WHERE words @@ to_tsquery('pnyx', :query) OFFSET 0
-    ) AS matching JOIN runs ON id = run WHERE {} ORDER BY created_at DESC LIMIT :most
+    ) AS matching JOIN runs ON id = run WHERE {} ORDER BY created_at DESC, id LIMIT :most
     """
 """OFFSET 0: rows are looked up by their words, where the planner would go through all runs by age."""
 _RANK = """
@@ -180,9 +248,9 @@ _RANK = """
                 WHERE words @@ to_tsquery('pnyx', term)) AS present
         FROM recall JOIN runs ON id = run, to_tsquery('pnyx', :query) AS query
         WHERE run = ANY(CAST(:ids AS text[]))
-        ORDER BY present DESC, score DESC, created_at DESC LIMIT :limit
+        ORDER BY present DESC, score DESC, created_at DESC, id LIMIT :limit OFFSET :skip
     ) AS best
-    ORDER BY present DESC, score DESC, created_at DESC
+    ORDER BY present DESC, score DESC, created_at DESC, id
     """
 """ts_rank_cd does not consider how rare a word is, so the number of different words counts first."""
 _MARKS = 'HighlightAll=true, StartSel="<", StopSel=">"'

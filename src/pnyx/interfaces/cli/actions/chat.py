@@ -41,7 +41,8 @@ from ..terminal.follow import follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
-from .runs import clip_end, show
+from ..terminal.table import clip_end
+from .runs import show
 
 __all__ = ["chat"]
 

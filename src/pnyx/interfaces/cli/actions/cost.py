@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
 from typing import Any
 
 from ....core.models import NUSD, money
@@ -13,7 +12,7 @@ from ....store.money.ledger import Account
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...run_records import RunRecords
-from ...views.costs import sum_calls, sum_costs, sums_by
+from ...views.costs import first_day, sum_calls, sum_costs, sums_by
 from ...views.transcript import paid
 from ..records import with_records
 from ..terminal.output import Stream, streams
@@ -28,14 +27,14 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
     output, settings = streams(), open_settings()
 
     async def read(stored: RunRecords) -> tuple[str, str, list[dict[str, Any]], list[CostSum], Account]:
-        today = date.fromisoformat(stored.now()[:10])
-        since = (today - timedelta(days=days - 1)).isoformat() if days else ""
+        now = stored.now()
+        today, since = now[:10], first_day(now, days) if days else ""
         spent = await stored.spending(since)
         if by == "run":
             rows = sum_calls(await stored.run_spending(since, most=None if as_json else MOST_RUNS))
         else:
             rows = sums_by(spent, by, since)
-        return today.isoformat(), since, rows, spent, await stored.account(f"day:{today}")
+        return today, since, rows, spent, await stored.account(f"day:{today}")
 
     today, since, rows, spent, account = with_records(settings, read)
     total, cap = sum_costs(spent, since), settings.budget.day_usd

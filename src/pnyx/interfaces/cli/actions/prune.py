@@ -23,8 +23,13 @@ __all__ = ["prune"]
 def prune(older_than: str | None, keep: str | None, dry_run: bool, yes: bool, as_json: bool) -> int:
     output, settings = streams(), open_settings()
     require_database(settings)
-    rule = _rule(settings, older_than, keep)
-    found = with_records(settings, lambda stored: stored.prunable(rule))
+    age_s, names = _age(settings, older_than), _kept(settings, keep)
+
+    async def look(stored: RunRecords) -> tuple[Rule, Prunable]:
+        rule = retention.rule_of(age_s, names, stored.now())
+        return rule, await stored.prunable(rule)
+
+    rule, found = with_records(settings, look)
     if not (as_json or (found.runs and not dry_run)):
         output.out.line(f"would delete {_describe(found)}" if found.runs else "no run is old enough")
     if dry_run or not found.runs:
@@ -56,14 +61,17 @@ async def _prune(stored: RunRecords, rule: Rule, output: Output) -> tuple[int, i
     return deleted, await stored.give_back_space(rewrite=True) if deleted else 0
 
 
-def _rule(settings: Settings, older_than: str | None, keep: str | None) -> Rule:
+def _age(settings: Settings, older_than: str | None) -> float:
     age = older_than or settings.storage.retention
     if age is None:
         raise UsageError("how old? Pass --older-than AGE, such as 90d, or set retention in [storage]")
     try:
-        seconds = parse_duration(age)
+        return parse_duration(age)
     except ValueError as exc:
         raise UsageError(f"--older-than: {exc}") from None
+
+
+def _kept(settings: Settings, keep: str | None) -> tuple[str, ...]:
     names = settings.storage.keep if keep is None else tuple(filter(None, map(str.strip, keep.split(","))))
     if not names and keep is not None:
         # As of a variable of a script that is not set.
@@ -72,7 +80,7 @@ def _rule(settings: Settings, older_than: str | None, keep: str | None) -> Rule:
         names = ()
     if unknown := [name for name in names if name not in KEEP]:
         raise UsageError(f"--keep: unknown {unknown[0][:40]!r}; it can name {', '.join(KEEP)}, or be none")
-    return retention.rule_of(seconds, names)
+    return names
 
 
 def _describe(found: Prunable) -> str:

@@ -23,19 +23,20 @@ from ...render.folder_files import live_events
 from ...render.markdown import Redact, as_markdown
 from ...render.markdown_overview import change_words
 from ...render.run_json import run_json
-from ...render.terminal import clip, columns, cut, flat, safe, wrap
+from ...render.terminal import clip, columns, flat, safe, wrap
 from ...run_records import RunRecords
 from ...service import RunService
 from ...views.costs import sum_calls
 from ...views.files import file_words, files_of
 from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
-from ...views.records import Record, SearchResults
+from ...views.records import Record
 from ...views.transcript import Transcript, quantity
 from ..records import require_database, with_records
 from ..terminal.json_list import JsonList
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines, paragraph
+from ..terminal.table import Table
 from .label import label_words
 
 __all__ = ["cancel", "export", "recall", "runs", "show", "status"]
@@ -44,6 +45,8 @@ PAGE = 100
 """Runs that are read at once: the question of each may be 2 MB."""
 SHOWN = 2_000
 """Events of a run that `pnyx show` prints without `--all`, the newest."""
+TOGETHER = 1000
+"""Runs of a search that are read at once: for each page, the database ranks all that match."""
 NARROW = 80
 """Columns below which a list of runs shows only their id, time, status and question."""
 
@@ -54,7 +57,7 @@ def runs(
     output = streams()
     except_owner = None if evaluations else OWNER
     filters: dict[str, Any] = {"status": status, "without": except_owner, "tag": tag, "pinned": pinned}
-    rows, printed = list[list[str]](), JsonList(output.out)
+    table, printed = _run_table(output.out), JsonList(output.out)
 
     async def read(stored: RunRecords) -> bool:
         """Whether there are runs of evaluations alone."""
@@ -64,15 +67,14 @@ def runs(
             if as_json:
                 printed.add([record.printed for record in page])
             else:
-                rows.extend(map(_row, page))
+                for record in page:
+                    table.add(_row(record, output.out))
         return not found and bool(await stored.list_runs(limit=1, **filters | {"without": None}))
 
     hidden = with_records(open_settings(), read)
     if as_json:
         printed.end()
-    elif rows:
-        output.out.lines(_table(rows, output.out))
-    else:
+    elif not table.end():
         parts = (
             status and f"the status {status}",
             "" if tag is None else f"the tag {tag or repr(tag)}",
@@ -104,58 +106,62 @@ def _name(record: Record) -> str:
     return (labels.title or record.result.question) + (f" [{marks}]" if marks else "")
 
 
-def _row(record: Record) -> list[str]:
-    result = record.result
-    return [
-        result.run_id,
-        _when(record),
-        result.status,
-        result.protocol,
-        f"{result.usage['calls']}",
-        money(result.usage["cost_usd"]),
-        clip(_name(record), 1000),
-    ]
+def _run_table(stream: Stream) -> Table:
+    if _is_narrow(stream):
+        return Table(stream, ["run", "when (UTC)", "status", "question"])
+    heads = ["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"]
+    return Table(stream, heads, right=(4, 5))
 
 
-def _table(rows: list[list[str]], stream: Stream) -> Iterator[str]:
-    rows = [["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"], *rows]
-    right: tuple[int, ...] = (4, 5)
-    if stream.width is not None and stream.width < NARROW:
-        # Without room for the question, nobody recognises a run.
-        rows = [[row[0], row[1][5:] if row[1][0] == "2" else row[1], row[2], row[-1]] for row in rows]
-        right = ()
-    for i, line in enumerate(columns(rows, right=right)):
-        yield stream.paint(clip_end(line, stream.width), *(("bold",) if i == 0 else ()))
+def _is_narrow(stream: Stream) -> bool:
+    """Whether there is no room for all columns: without the question, nobody recognises a run."""
+    return stream.width is not None and stream.width < NARROW
+
+
+def _row(record: Record, stream: Stream) -> list[str]:
+    result, when, name = record.result, _when(record), clip(_name(record), 1000)
+    if _is_narrow(stream):
+        return [result.run_id, when[5:] if when[0] == "2" else when, result.status, name]
+    calls, cost = f"{result.usage['calls']}", money(result.usage["cost_usd"])
+    return [result.run_id, when, result.status, result.protocol, calls, cost, name]
 
 
 def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
     except_owner = None if evaluations else OWNER
-    results = with_records(open_settings(), lambda stored: stored.recall(text, limit, without=except_owner))
-    if not results.hits:
-        output.note("no run contains any of these words")
-    elif not results.every:
-        output.note("no run contains all of these words; these runs contain some of them")
+    table = Table(output.out, ["run", "when (UTC)", "status", "protocol", "question"])
+    printed = JsonList(output.out)
+
+    async def read(stored: RunRecords) -> None:
+        place, left = None, limit
+        while left:
+            most = min(left, TOGETHER)
+            found = await stored.recall(text, most, without=except_owner, place=place)
+            if place is None and not found.hits:
+                output.note("no run contains any of these words")
+            elif place is None and not found.every:
+                output.note("no run contains all of these words; these runs contain some of them")
+            if as_json:
+                printed.add(found.to_json())
+            else:
+                for record, snippet in found.hits:
+                    table.add(_found_row(record), _highlight(snippet, output.out))
+            place, left = found.next, left - len(found.hits)
+            if place is None:
+                break
+
+    with_records(open_settings(), read)
     if as_json:
-        output.json(results.to_json())
-    elif results.hits:
-        output.out.lines(_search_results(results, output.out))
+        printed.end()
+    else:
+        table.end()
     return 0
 
 
-def _search_results(results: SearchResults, stream: Stream) -> Iterator[str]:
-    """The table of `pnyx runs`, with a snippet below each run."""
-    rows = [["run", "when (UTC)", "status", "protocol", "question"]]
-    for record, _ in results.hits:
-        result = record.result
-        rows.append(
-            [result.run_id, _when(record), result.status, result.protocol, clip(result.question, 1000)]
-        )
-    head, *lines = columns(rows)
-    yield stream.paint(clip_end(head, stream.width), "bold")
-    for line, (_, snippet) in zip(lines, results.hits, strict=True):
-        yield clip_end(line, stream.width)
-        yield from _highlight(snippet, stream)
+def _found_row(record: Record) -> list[str]:
+    result = record.result
+    question = clip(result.question, 1000)
+    return [result.run_id, _when(record), result.status, result.protocol, question]
 
 
 def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
@@ -170,10 +176,6 @@ def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
             else:
                 painted.append(stream.paint(piece, *(("bold", "yellow") if inside else ())))
         yield "".join(painted)
-
-
-def clip_end(line: str, width: int | None) -> str:
-    return line if width is None else cut(line, width)
 
 
 def status(run_id: str, as_json: bool) -> int:

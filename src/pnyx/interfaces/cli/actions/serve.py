@@ -20,7 +20,7 @@ from ....errors import ConfigError
 from ...http.app import open_app
 from ...http.listening import listen, server_config
 from ...keys import Keys, new_key
-from ...open_settings import open_settings
+from ...open_settings import open_settings, panel_problems
 from ...permissions import limits_without_key
 from ...retention import retention
 from ...service import DRAIN_S, RunService
@@ -72,6 +72,8 @@ async def _serve(settings: Settings, output: Messages) -> int:
             output.error(
                 f"[serve.keys.{name}] limits no key yet; create it with: pnyx serve --new-key {name}"
             )
+        for problem in panel_problems(settings):
+            output.error(f"{problem} (requests that need it are refused)")
         keys = Keys(service, temporary_key)
         with listen(settings) as listener:
             async with open_app(service, keys) as app:
@@ -86,7 +88,7 @@ async def _serve(settings: Settings, output: Messages) -> int:
                     output.note(f"API key, valid until this server stops: {temporary_key}")
                 # Browsers do not send the part after "#", so the key is in no request and no log.
                 output.note(f"web page: {url}/{f'#key={temporary_key}' if temporary_key else ''}")
-                config = server_config(app, settings.serve, round(DRAIN_S) + 1)
+                config = server_config(app, listener, round(DRAIN_S) + 1)
                 await _Server(config, service).serve(sockets=[listener])
     if queued:
         output.note("stopped; workers continue the runs")

@@ -24,7 +24,7 @@ from ...follow import wait_for_result, wait_unless_disconnected, watch
 from ...service import RunService
 from ...views.transcript import Transcript, location
 from ..errors import Exact, error_response, refusal
-from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
+from ..state import client_left, leaves_at_half_close, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
 from .answer import Answer, pieces
 from .conversation import Conversation, RefusedError, refuse
@@ -89,6 +89,7 @@ class Exchange:
 
         stream: whether its answer will be streamed.
         """
+        leaves_at_half_close(self.request.scope)
         owner = owner_of(self.request)
         settings, model = self.service.settings, self.conversation.model
         alias = model if model in settings.serve.models else None
@@ -169,7 +170,7 @@ class Exchange:
         if result is not None:
             return self._response(run_id, result, body)
         if await self.request.is_disconnected():
-            return Response(status_code=CLIENT_LEFT)
+            return client_left(run_id, "is cancelled", self.headers(run_id))
         return StreamingResponse(
             self._spaced(run_id, body), media_type="application/json", headers=self.headers(run_id)
         )
@@ -209,11 +210,15 @@ class Exchange:
         why = failure(result)
         if why is None:
             return None
-        status = FAILURES.get(result.stop_reason, 502)
+        status, name, param = FAILURES.get(result.stop_reason, 502), result.stop_reason, ""
         settled = status != 503
         message = f"run {result.run_id} {self.service.redact(why)}"
+        if result.detail.get("too_long"):
+            # In the words and codes by which clients know that a shorter conversation may be accepted.
+            status, name, param = 400, "context_length_exceeded", self.conversation.name_of_turns
+            message = f"prompt is too long: {message}"
         headers = self.headers(result.run_id) | ({"x-should-retry": "false"} if settled else {})
-        response = refusal(status, message, headers, type=result.stop_reason)
+        response = refusal(status, message, headers, type=name, param=param)
         if settled:
             response.background = BackgroundTask(self._delivered, result.run_id, True)
         return response

@@ -1,4 +1,4 @@
-"""on SQLite, an index of words without the words; on both, all runs indexed that are not"""
+"""on SQLite, an index of words without the words; on PostgreSQL, words in the row; all runs indexed"""
 
 from __future__ import annotations
 
@@ -18,10 +18,17 @@ def upgrade() -> None:
         driver_of(connection).create_function("checksum", 2, lambda *words: Words(*words).checksum())
         for statement in SQLITE:
             connection.exec_driver_sql(statement)
+    else:
+        for statement in POSTGRESQL:
+            connection.exec_driver_sql(statement)
     # Uses the current code for splitting words; if that changes, a later migration must index all runs again.
     word_index.add_missing(connection)
 
 
+POSTGRESQL = (
+    "ALTER TABLE recall ALTER COLUMN words SET STORAGE MAIN",
+    "UPDATE recall SET question = question",  # which stores the words again
+)
 SQLITE = (
     "ALTER TABLE recall RENAME TO old_recall",
     "CREATE TABLE recall_runs (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL UNIQUE,"

@@ -1,0 +1,83 @@
+"""The errors of `errors.toml` as gateways pass them on: the host's whole report as text in a message."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pnyx.providers.hosted.failures import failure, read_report
+from tests.hosts.test_errors import TABLE, Answer, Row, answer, rows
+
+
+def document(row: Row) -> dict[str, Any] | None:
+    """The JSON of a row with a status of its own."""
+    try:
+        found = json.loads(row.body)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and row.status else None
+
+
+def meaning(row: Row, found: Answer) -> tuple[Any, ...]:
+    return row.error.kind, found.change and found.change.max_tokens, found.body
+
+
+@pytest.mark.parametrize("table", sorted(TABLE.keys() - {"thoughts"}))
+def test_a_report_in_the_words_of_an_exception_means_the_same(table: str) -> None:
+    wrong = []
+    for row in (param.values[0] for param in rows(table)):
+        if (report := document(row)) is None:
+            continue
+        for text in (row.body, repr(report)):  # of a gateway in Python, which prints what its client raises
+            message = f"litellm.APIError: AcmeException - {text}"
+            error = {"error": {"message": message, "type": None, "code": str(row.status)}}
+            wrapped = replace(row, body=json.dumps(error))
+            if meaning(wrapped, answer(wrapped)) != meaning(row, answer(row)):
+                wrong.append((row.host, message, wrapped.error.kind, row.error.kind))
+    assert wrong == []
+
+
+INSIDE = '{"type":"error","error":{"type":"invalid_request_error","message":"messages: no text"}}'
+SHOWN = [
+    (f"AnthropicException - {INSIDE}", "AnthropicException - messages: no text"),
+    (f"{INSIDE}. Received Model Group=a", "messages: no text. Received Model Group=a"),
+    ("Error code: 400 - {'error': {'message': \"It's long\"}}", "Error code: 400 - It's long"),
+    (
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs'}]",
+        "seed: Extra inputs",
+    ),
+    ('All failed: {"error": {"message": "second: {\\"msg\\": \\"down\\"}"}}', "All failed: second: down"),
+    # no report, or none that can be read
+    ('Unrecognized schema: {"not": {}}', 'Unrecognized schema: {"not": {}}'),
+    ('Bad tool: {"description": "Searches."}', 'Bad tool: {"description": "Searches."}'),
+    ("broken {'error': {'message': 'It\\q'}}", "broken {'error': {'message': 'It\\q'}}"),
+    ('cut {"error": {"message": "to', 'cut {"error": {"message": "to'),
+]
+
+
+@pytest.mark.parametrize(("message", "shown"), SHOWN)
+def test_the_words_of_the_host_are_shown_without_their_document(message: str, shown: str) -> None:
+    assert read_report(400, json.dumps({"error": {"message": message}})).message == shown
+    if not message.startswith("{"):
+        assert read_report(400, message).message == shown
+
+
+def test_a_status_that_no_standard_has_says_less_than_the_words() -> None:
+    words = {"Invalid apiKey": "auth", "You exceeded your current rate limit": "rate_limited", "": "refused"}
+    kinds = {message: failure(read_report(449, json.dumps({"msg": message}))).kind for message in words}
+    assert kinds == words
+
+
+def test_the_cause_in_the_details_of_google_is_shown() -> None:
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INSUFFICIENT_G1_CREDITS_BALANCE"}
+    error = {"code": 429, "message": "Resource has been exhausted.", "details": [info]}
+    found = failure(read_report(429, json.dumps({"error": error})))
+    assert found.kind == "refused"
+    assert str(found) == "HTTP 429: Resource has been exhausted. (INSUFFICIENT_G1_CREDITS_BALANCE)"
+
+
+def test_an_empty_report_is_the_phrase_of_its_status() -> None:
+    assert str(failure(read_report(402, "{}"))) == "HTTP 402: Payment Required"
