@@ -103,7 +103,7 @@ def test_the_suggested_cap_has_room_for_the_call_and_is_a_round_number(
 
 @given(st.integers(0, 10**12), st.integers(0, 60), st.integers(1, 10**9))
 def test_the_suggested_cap_has_room_for_the_rest_of_the_run(spent: int, calls: int, amount: int) -> None:
-    expectation = Expectation(12.0, 120_000_000, 15_000_000, 600_000_000)
+    expectation = Expectation(12.0, 120_000_000, 15_000_000, 5_000_000, 600_000_000)
     spent = spent if calls else 0
     error = Exhausted(Account("run:r1", 1, spent, 0), amount)
     exhausted = with_rest(exhausted_event(error, ""), expectation, spent, calls)
