@@ -34,7 +34,7 @@ LOCAL = "local"
 """Owner of runs from the command line, and of requests with the server's temporary key."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Spec:
     """Everything that defines a run.
 
