@@ -26,12 +26,13 @@ RETRIES = 2
 class Trial:
     """The trial of a test. The proposer is alpha; beta and gamma challenge, in one round by default.
 
-    output: everything printed until now. line: the checker's result, for the table.
+    output: everything printed until now. line: the checker's result, for the table. tables: further tables of
+    the settings.
     """
 
     def __init__(self, host: ScriptedHost, folder: Path, home: Path, url: str) -> None:
         self.host, self.folder, self.home, self.url = host, folder, home, url
-        self.prices = PRICES
+        self.prices, self.tables = PRICES, ""
         self.output: list[str] = []
         self.line: tuple[str, str, str] | None = None
         self.settle()
@@ -52,7 +53,7 @@ class Trial:
         lines += ["[panel]", f"seats = {list(seats)}", "[consensus]", "rounds = 1", "[run]"]
         lines += [f"{name} = {str(value).lower()}" for name, value in run.items()]
         lines += [] if day is None else ["[budget]", f"day_usd = {day}"]
-        (self.folder / "lab.toml").write_text("\n".join(lines) + "\n")
+        (self.folder / "lab.toml").write_text("\n".join([*lines, self.tables]) + "\n")
 
     def pnyx(self, *args: str) -> Done:
         """Run the command in this process."""

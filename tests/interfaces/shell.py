@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import io
 import json
+import logging
 import os
 import pty
 import select
@@ -55,13 +56,16 @@ def pnyx(*args: str, stdin: bytes = b"") -> Done:
 
 
 def exit_code(args: Sequence[str]) -> int:
-    """Run the command in this process; signals are handled as before afterwards, not as at its end."""
+    """Run the command in this process; signals and logging are as before afterwards, not as at its end."""
+    root = logging.getLogger()
+    level = root.level  # Inspect raises it, and later tests would see no warning
     handlers = {number: signal.getsignal(number) for number in stop_signals()}
     try:
         main(args)
     except SystemExit as exc:
         return int(exc.code or 0)
     finally:
+        root.setLevel(level)
         if threading.current_thread() is threading.main_thread():
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -81,6 +81,11 @@ async def test_a_request_for_more_thought_is_about_answers(settings: pnyx.Settin
     assert {call.effort for call in ballots} == {"none"}
 
 
+async def test_a_request_for_no_thought_is_about_all_calls(settings: pnyx.Settings) -> None:
+    made = await calls(settings, effort="none")
+    assert {(call.effort, call.thinking_tokens) for call in made} == {("none", 0)}
+
+
 async def test_the_table_of_a_phase_holds_for_its_ballots(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pnyx.Settings
 ) -> None:

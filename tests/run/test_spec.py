@@ -49,7 +49,7 @@ def test_a_stored_run_without_a_revision_keeps_the_rules_of_revision_1() -> None
     assert Spec.from_json(stored).panel.revision == 1
 
 
-UNSET = Thinking()
+UNSET, OFF = Thinking(), Thinking("none", 0)
 LEVELS = st.builds(Thinking, st.sampled_from([None, *EFFORTS]), st.sampled_from([None, 0, 1000, 2000]))
 
 
@@ -65,10 +65,12 @@ def test_thinking_is_that_of_the_request_then_the_phase_the_model_and_the_run(
     seat = replace(one.seats[0], effort=model.effort, thinking_tokens=model.tokens)
     assert one.thinking(seat, "vote") == Thinking.first([request, of_phase, model, run])
     assert one.thinking(seat, "judge") == Thinking.first([request, model, run])
-    # A ballot keeps its own effort, unless its phase is configured.
-    assert one.thinking(seat, "judge", "none") == Thinking("none")
-    ballot = one.thinking(seat, "vote", "none")
-    assert ballot == (Thinking("none") if of_phase == UNSET else Thinking.first([of_phase]))
+    # A ballot needs no thoughts, and may have some only where its phase is configured.
+    needs_none = one.thinking(seat, "judge", "none")
+    assert needs_none == (OFF if Thinking.first([request, model, run]) == OFF else Thinking("none"))
+    ballot, general = one.thinking(seat, "vote", "none"), Thinking.first([request, of_phase, model, run])
+    configured = Thinking("none") if of_phase == UNSET else Thinking.first([of_phase])
+    assert ballot == (OFF if general == OFF else configured)
     for phase in ("vote", "judge"):
         for effort in (None, EFFORTS[0]):
             tokens = one.thinking(seat, phase, effort).tokens or 0
@@ -78,11 +80,10 @@ def test_thinking_is_that_of_the_request_then_the_phase_the_model_and_the_run(
 @given(levels=st.lists(LEVELS, max_size=4))
 def test_no_thinking_and_a_limit_of_it_exclude_each_other(levels: list[Thinking]) -> None:
     merged = Thinking.first(levels)
-    assert merged.tokens != 0
-    assert merged.effort != "none" or merged.tokens is None
+    assert (merged.tokens == 0) == (merged.effort == "none") == (merged == OFF)
     decides = next((level for level in levels if level != UNSET), UNSET)
     if decides.effort == "none" or decides.tokens == 0:
-        assert merged == Thinking("none")
+        assert merged == OFF
     else:
         assert merged.effort == (decides.effort or merged.effort)
         assert merged.tokens == (decides.tokens or merged.tokens)
@@ -91,5 +92,5 @@ def test_no_thinking_and_a_limit_of_it_exclude_each_other(levels: list[Thinking]
 def test_thinking_of_a_higher_place_is_not_turned_off_by_a_lower_one() -> None:
     assert Thinking.first([Thinking(tokens=500), Thinking("none")]) == Thinking(None, 500)
     assert Thinking.first([Thinking("low"), Thinking(tokens=0), Thinking(tokens=500)]) == Thinking("low")
-    assert Thinking.first([Thinking("none"), Thinking("high", 500)]) == Thinking("none")
+    assert Thinking.first([Thinking("none"), Thinking("high", 500)]) == OFF
     assert Thinking.first([UNSET, Thinking("high"), Thinking("low", 500)]) == Thinking("high", 500)

@@ -8,11 +8,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from pnyx.errors import StoreError, UsageError
-from pnyx.store import Database
+from pnyx.store import Database, checksum
 from pnyx.store.copying import backup, restore
 from tests.store.test_copying import everything, filled
 
@@ -154,3 +155,34 @@ async def test_a_file_for_which_the_disk_has_no_room_is_not_copied(
     monkeypatch.setattr(shutil, "copyfile", lambda *_: pytest.fail("it was copied"))
     with pytest.raises(StoreError, match="has no room for a copy"):
         await restore(target, file)
+
+
+def bytes_of(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def put(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+
+
+async def test_a_flipped_bit_anywhere_is_noticed(file: Path, target: Database) -> None:
+    """Before, one within a row was restored: another amount, or another letter."""
+    whole, draw = bytes_of(file), Random(1)
+    assert checksum.is_intact(file)
+    places = [*range(checksum.HEADER), *(draw.randrange(len(whole)) for _ in range(200))]
+    without = {
+        place + n for place in (checksum.COUNTER, checksum.USER_VERSION) for n in range(4)
+    }  # as in a backup of an earlier version
+    for place in places:
+        flipped = whole[place] ^ 1 << draw.randrange(8)
+        put(file, whole[:place] + bytes([flipped]) + whole[place + 1 :])
+        assert checksum.is_intact(file) is (place in without), place
+    word = b"Should we?"
+    assert whole.count(word)
+    put(file, whole.replace(word, b"Should he?"))
+    with pytest.raises(StoreError, match="damaged: its checksum is wrong; restore an earlier"):
+        await restore(target, file)
+    assert not any((await target.read(everything)).values())
+    # A backup of an earlier version has none.
+    put(file, whole[:60] + bytes(12) + whole[72:])
+    await restore(target, file)

@@ -300,6 +300,27 @@ async def test_a_user_without_the_right_to_create_tables_sees_which_right_is_mis
         await Database.open(guest)
 
 
+async def test_a_check_that_writes_notices_a_user_that_may_only_read(postgres_url: str) -> None:
+    """Before, `pnyx doctor` was ready with such a user."""
+    await (await Database.open(postgres_url)).close()
+    guest = await as_guest(postgres_url, "SELECT ON ALL TABLES IN SCHEMA public")
+    for url, message in (
+        (guest, r"permission denied for table \w+; .*GRANT"),
+        (
+            f"{postgres_url}?options=-cdefault_transaction_read_only%3Don",
+            "read-only transaction; this server",
+        ),
+    ):
+        database = await Database.open(url)
+        await database.check()
+        with pytest.raises(StoreError, match=message):
+            await database.check(writes=True)
+        await database.close()
+    database = await Database.open(postgres_url)
+    await database.check(writes=True)
+    await database.close()
+
+
 async def test_a_user_without_the_right_to_read_tables_sees_which_right_is_missing(postgres_url: str) -> None:
     await (await Database.open(postgres_url)).close()
     guest = await as_guest(postgres_url)

@@ -92,8 +92,8 @@ async def _open_server(
         open_app(service, Keys(service, SERVER_KEY)) as app,
     ):
         assert isinstance(app.inner, FastAPI)
-        server = _Quiet(server_config(wrap(app), settings.serve, graceful_s=9))
         with listen(settings) as listener:
+            server = _Quiet(server_config(wrap(app), listener, graceful_s=9))
             task = asyncio.create_task(server.serve(sockets=[listener]))
             try:
                 while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)

@@ -71,7 +71,7 @@ def needs_trust(project: Layer, own: Layer, usual: Usual) -> Layer:
         if _is_limit(key):
             default = _default(key, protocol_of, usual)
             return _is_above(value, own.get(key), default) or (
-                key[0] != "run" and _is_other(value, own.get(key), default)
+                (key[0] != "run" or isinstance(value, bool)) and _is_other(value, own.get(key), default)
             )
         return is_restricted(key) or (key in theirs and is_foreign(key))
 

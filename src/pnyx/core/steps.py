@@ -117,6 +117,7 @@ class Ask(Step["Reply"]):
 class Reply:
     """A seat's reply. calls: the tool calls it requests. thoughts: those before the calls.
 
+    ask: the step; protocols get it without the text of its prompt, so that a run does not hold those of all.
     data: its JSON object if the ask has a schema. source: "json" if the reply is that object, which satisfies
     the schema, and nothing else; "prose" if not; None without a schema.
     """
@@ -134,10 +135,7 @@ class Reply:
         return self.ask.seat
 
     def without_prompt(self) -> Reply:
-        """The reply of the same seat without what it was sent, for a protocol that keeps those of all rounds.
-
-        Prompts of later rounds are several times as long as all replies.
-        """
+        """The reply of the same seat, whose `ask` has the id of its prompt but nothing that was sent."""
         prompt = self.ask.prompt
         return replace(self, ask=Ask(self.ask.seat, Prompt(prompt.id, prompt.sha256, "")))
 

@@ -170,7 +170,7 @@ class _Rendering:
         self.length = 0
         self.material: list[tuple[int, int]] = []
         self.blocks: list[tuple[int, int]] = []
-        self.trusted = ""
+        self.trusted: list[Piece] = []
         self.fences: dict[tuple[object, ...], tuple[str, str, str]] = {}
         self.explained = False
 
@@ -186,7 +186,7 @@ class _Rendering:
         system = list(before.system.flat(self.short, self.sources))
         head = list(before.head.flat(self.short, self.sources))
         role = list(self.role.flat(self.short, inner)) if self.role else []
-        self.trusted = before.shared(_strings([*system, *role, *head]) + before.subject)
+        self.trusted = [*system, *role, *head, before.subject]
         every = range(len(before.contributions))
         places = [n for n in every if n in before.needed_short] if self.short else list(every)
         shown = tuple(before.contributions[n] for n in places)
@@ -218,7 +218,7 @@ class _Rendering:
 
     def _without_preamble(self, task: list[Piece]) -> Prompt:
         role = list(self.role.flat(self.short, self.sources)) if self.role else []
-        self.trusted = _strings([*task, *role])
+        self.trusted = [*task, *role]
         self._write(task)
         if role:
             self._part(role)
@@ -272,9 +272,10 @@ class _Rendering:
         return material
 
     def _fenced(self, material: Material) -> tuple[str, str, str]:
-        key = (material, self.nonce, self.trusted, self.names)
+        # All trusted text but that of the role is the same in every prompt with these fences.
+        key = (material, self.nonce, self.short, self.role, self.names)
         if key not in self.fences:
-            self.fences[key] = fenced(material, self.nonce, self.trusted, self.names)
+            self.fences[key] = fenced(material, self.nonce, _strings(self.trusted), self.names)
         return self.fences[key]
 
     def _add(self, text: str) -> None:

@@ -23,14 +23,14 @@ class Thinking:
     def first(cls, levels: Iterable[Thinking]) -> Thinking:
         """Of settings that take precedence in this order: the first effort, and the first limit.
 
-        A limit of 0 is no thinking. No thinking ends the search: it holds if nothing before it is set, and
-        what comes after it never does.
+        A limit of 0 is no thinking. No thinking ends the search: it holds, with that limit, if nothing before
+        it is set, and what comes after it never does.
         """
         effort: Effort | None = None
         tokens: int | None = None
         for level in levels:
             if level.effort == "none" or level.tokens == 0:
-                return cls(effort, tokens) if effort or tokens else cls("none")
+                return cls(effort, tokens) if effort or tokens else cls("none", 0)
             effort = effort or level.effort
             tokens = tokens or level.tokens
         return cls(effort, tokens)

@@ -70,26 +70,29 @@ class KeyQuota:
         # What calls in flight have reserved is not spent: some of it comes back.
         left = cap - account.spent_nusd
         expected = await self._expected(spec, resumed)
-        # A run that fits into no day is paused by the ledger, which says what limit it needs.
-        if left <= 0 or left < expected <= cap:
+        # The first run of a day, if it fits into none, is paused by the ledger, which says what it needs.
+        if left <= 0 or (left < expected and (expected <= cap or account.spent_nusd)):
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
             spent = money(account.spent_nusd / NUSD)
             go = "begin" if resumed is None else "go on"
             costs = f" and this one needs {money(expected / NUSD)} to {go}" if left > 0 else ""
+            raised = "" if expected <= cap else ", if it is raised"
             raise OverLimit(
                 f"this key's runs have used up {spent} of their {money(cap_usd)} of today (UTC), day_usd of "
-                f"[serve.keys.{owner}]{costs}; they go on tomorrow",
+                f"[serve.keys.{owner}]{costs}; they go on tomorrow{raised}",
                 ceil((midnight - today).total_seconds()),
             )
 
     async def _expected(self, spec: Spec, resumed: str | None) -> int:
-        """What has to be left before a run begins or goes on, in nUSD; 0 if nothing is known of such runs."""
+        """What has to be left before a run begins or goes on, in nUSD; 0 if its price is unknown."""
         expectation = expect(spec)
-        share = await self._records.cost_factor(spec) if expectation is not None else None
-        if expectation is None or share is None:
+        if expectation is None:
             return 0
+        # However short the replies of earlier runs were: no call is sent without room for its prompt.
+        share = await self._records.cost_factor(spec) or 0.0
         spent = 0 if resumed is None else (await self._records.account(f"run:{resumed}")).spent_nusd
-        return ceil(max(expectation.cost * SURE * share - spent, expectation.dearest * RESERVED * share))
+        usual = max(expectation.cost * SURE * share - spent, expectation.dearest * RESERVED * share)
+        return ceil(max(usual, expectation.prompt * RESERVED))
 
     async def _check_storage(self, owner: str, most_mb: float, brings: int) -> None:
         """brings: bytes of the run that starts."""

@@ -78,9 +78,9 @@ class RunRecords:
         """The location of the database, without its password."""
         return self._database.name
 
-    async def check(self) -> None:
-        """Raise `StoreError` if the database does not answer, or cannot be written."""
-        await self._database.check()
+    async def check(self, *, writes: bool = False) -> None:
+        """Raise `StoreError` if the database does not answer, or cannot be written; see `Database.check`."""
+        await self._database.check(writes=writes)
 
     async def damage(self) -> str:
         """The first fault in the file of an SQLite database; empty without one, and for PostgreSQL.

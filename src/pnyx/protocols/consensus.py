@@ -70,7 +70,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
             transcript.task(CHALLENGE(proposal=proposed, framing=framing()), [proposed], shown=shown)
             for framing in islice(cycle(FRAMINGS), brief.options["challengers"])
         ]
-        challenges = [one.without_prompt() for one in await ask_challenges(panel, proposal.seat, drafts)]
+        challenges = await ask_challenges(panel, proposal.seat, drafts)
         texts = {challenge.seat.label: challenge.text for challenge in challenges}
         open_points = list(transcript.add_all(f"Challenge of round {n}", texts).values())
 
@@ -84,7 +84,7 @@ async def consensus(brief: Brief, panel: Panel) -> Decision:
         open_points.append(transcript.add(f"Answer of round {n}", revision.text))
 
         answer = revision.text
-        replies += [[proposal.without_prompt()], challenges, [revision.without_prompt()]]
+        replies += [[proposal], challenges, [revision]]
         await panel.enter("commit", n, answer, revision=answer)
         if converged:
             break

@@ -72,8 +72,9 @@ class Call:
     searches: how many web searches the host may make by itself, if the host accepts a limit; 0: none.
     cache_key: the same for all calls of a run, or of a conversation, to this model, which begin alike; ""
     for none. effort: how much the model should think first. thinking_tokens: the most tokens of that, part
-    of `max_tokens`. None: the host's default. A host without such a parameter ignores both. traceparent: the
-    value of the header of that name (W3C Trace Context), "" for none.
+    of `max_tokens`; 0: none, where the effort "none" alone means that none are needed. None: the host's
+    default. A host without such a parameter ignores both. traceparent: the value of the header of that name
+    (W3C Trace Context), "" for none.
     """
 
     model: str

@@ -206,7 +206,8 @@ class _Driver:
             raise ScriptError(f"{self.protocol.name}: {problem}")
         match step:
             case Ask():
-                return await self.handler.ask(key, step, self.where)
+                # Protocols keep replies of all rounds, and later prompts are longer than all of them.
+                return (await self.handler.ask(key, step, self.where)).without_prompt()
             case Use():
                 return await self.handler.use(key, step, self.where)
             case Tally():

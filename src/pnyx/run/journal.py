@@ -75,7 +75,7 @@ class _Sent(NamedTuple):
         return cls(event.attempt, event.fingerprint, event.seat, event.model, prompt_name(event.prompt_id))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Unit:
     """Events that are committed together.
 
@@ -89,7 +89,7 @@ class _Unit:
     is_rejected: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Buffered:
     """An event that waits for a unit to write it. order: its place among buffered events."""
 

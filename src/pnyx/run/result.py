@@ -99,7 +99,7 @@ class Cost:
             self.known_usd = round(self.known_usd + amount, 9)
 
 
-@dataclass
+@dataclass(slots=True)
 class Summary:
     """The sums over a run's events.
 

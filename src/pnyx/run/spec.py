@@ -34,7 +34,7 @@ LOCAL = "local"
 """Owner of runs from the command line, and of requests with the server's temporary key."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Spec:
     """Everything that defines a run.
 
@@ -195,13 +195,15 @@ class Spec:
         """Return how much the seat may think in a call of `phase`. effort: see `Ask`.
 
         Precedence: the request, the phase, the model, the run. A call with an effort of its own, such as a
-        ballot, keeps it, unless the phase is configured: a request for more thought is about answers.
+        ballot, keeps it, unless the phase is configured: a request for more thought is about answers, and one
+        for none about all calls.
         """
         of_phase = Thinking(**self.limits.phases.get(phase, {}))
-        if effort is not None:
-            return Thinking.first((of_phase, Thinking(effort)))
         request, model, run = (Thinking(one.effort, one.thinking_tokens) for one in (self, seat, self.limits))
-        return Thinking.first((request, of_phase, model, run))
+        general = Thinking.first((request, of_phase, model, run))
+        if effort is None or general.effort == "none":
+            return general
+        return Thinking(effort) if of_phase == Thinking() else Thinking.first((of_phase,))
 
     def output_limit(self, seat: Seat) -> int:
         """Return the most output tokens of a call to the seat in any phase, thinking included."""

@@ -36,6 +36,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import PnyxError, StoreError, UsageError
 from .backup_values import check_values
+from .checksum import add_checksum, is_intact
 from .engine import Database
 from .postgresql import allow_any_time
 from .prepared import driver_of
@@ -73,6 +74,7 @@ async def backup(database: Database, file: Path) -> Mapping[str, int]:
                     rows = await database.read(
                         lambda connection: _write_out(connection, copy.engine), snapshot=True
                     )
+            await asyncio.to_thread(add_checksum, part)
             part.replace(file)
     except OSError as exc:
         raise _file_error(exc, f"{file} cannot be written") from exc
@@ -118,6 +120,8 @@ async def restore(database: Database, file: Path, *, with_keys: bool = False) ->
                 raise _no_room(file, folder) from exc
             raise _file_error(exc, f"{file} cannot be read") from exc
         try:
+            if not await asyncio.to_thread(is_intact, copied):
+                raise StoreError("the backup is damaged: its checksum is wrong; restore an earlier backup")
             await asyncio.to_thread(_check_values, copied)
             await (await Database.open(copied)).close()
         except StoreError as exc:

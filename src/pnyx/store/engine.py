@@ -197,13 +197,16 @@ class Database:
             result: T = await self._backend.read(work, snapshot=snapshot)
             return result
 
-    async def check(self) -> None:
-        """Raise `StoreError` if the database does not answer, or cannot be written."""
+    async def check(self, *, writes: bool = False) -> None:
+        """Raise `StoreError` if the database does not answer, or writes failed and still do.
+
+        writes: try to write in every case, and undo it.
+        """
         with StoreErrors(self.name):
             await self._backend.check()
         if isinstance(self._backend, SQLite) and lacks_space(Path(self.name)):
             raise StoreError(f"database {self.name}: its disk is full{FREE_SPACE}", disk_full=True)
-        if self._fails:
+        if writes or self._fails:
             await self._probe()
 
     async def check_space(self) -> None:

@@ -115,7 +115,9 @@ def test_a_certificate_that_is_not_accepted(
         monkeypatch.setenv("SSL_CERT_FILE", f"{certificate}.crt")
         lines = ask(tmp_path, f"https://localhost:{port}/v1")
         _trust.cache_clear()
-        check(lines, f"localhost:{port}: ", "a web page came instead of a reply: check base_url")
+        check(
+            lines, f"localhost:{port}: ", "a web page came instead of a reply: check base_url and the network"
+        )
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])

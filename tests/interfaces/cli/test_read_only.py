@@ -80,8 +80,9 @@ def test_reading_commands_work_in_a_read_only_folder(lab: ScriptedHost, state: s
 def test_a_command_that_writes_says_what_is_read_only(lab: ScriptedHost) -> None:
     run = pnyx("ask", "--json", "Why is it so?").json
     file = Path(database_url(open_settings()))
-    found = in_a_read_only_folder(file.parent, [f"feedback {run['run_id']} --result success"])
-    assert "attempt to write a readonly database; make the file and its folder writable" in found
+    found = in_a_read_only_folder(file.parent, [f"feedback {run['run_id']} --result success", "doctor"])
+    assert found.count("attempt to write a readonly database; make the file and its folder writable") == 2
+    assert ("FAILED doctor" in found, "Not ready" in found) == (True, True)
 
 
 def test_a_folder_in_which_no_database_can_be_created_is_named(

@@ -153,6 +153,23 @@ async def test_a_key_without_enough_money_for_today_starts_no_run_until_it_has_s
         assert (await ask(server, bob, body=body)).status_code == 200
 
 
+@pytest.mark.parametrize("day_usd", [0.01, 0.0006])
+async def test_a_key_without_room_for_a_prompt_is_refused_however_short_replies_are(
+    lab: ScriptedHost, day_usd: float
+) -> None:
+    lab.on("*", text="42", usage={"prompt_tokens": 20, "completion_tokens": 1})
+    body = {**VOTE, "wait": True}
+    async with open_server(keys={"ada": {"day_usd": day_usd}}) as server:
+        ada = await server.key("ada")
+        for _ in range(200):
+            if (answer := await ask(server, ada, body=body)).status_code != 200:
+                break
+            paused = answer.json()["status"] == "paused"
+            assert not paused or answer.json()["usage"]["calls"]  # every run that is begun makes a call
+        raised = "if it is raised" if day_usd < 0.001 else "tomorrow"
+        assert 1 <= refused(answer, "over_limit", "day_usd", "to begin", raised) <= 86_400
+
+
 async def test_a_run_that_its_key_has_paused_is_not_resumed_until_the_day_has_room_for_it(
     lab: ScriptedHost,
 ) -> None:

@@ -96,6 +96,20 @@ def test_a_model_that_has_never_thought_is_not_told_to_stop() -> None:
     assert sent("notaliyuncs.com", effort="low") == {"reasoning_effort": "low"}
 
 
+@pytest.mark.parametrize("kind", ["openai", "openrouter"])
+async def test_a_model_that_may_not_think_is_told_so_in_its_first_call(kind: str) -> None:
+    async with ScriptedHost() as host:
+        provider = open_hosted(kind, base_url=host.openai, api_key="k")
+        asked = (Message("user", "Is 7 prime?"),)
+        await provider.complete(Call("alpha", asked, max_tokens=100, effort="none", thinking_tokens=0))
+        await provider.close()
+        body = host.log[0].body
+    if kind == "openrouter":
+        assert body["reasoning"] == {"effort": "none"}
+    else:
+        assert (body["reasoning_effort"], body["chat_template_kwargs"]) == ("none", OFF)
+
+
 async def test_a_server_is_told_once_its_model_has_thought() -> None:
     async with ScriptedHost() as host:
         provider = open_hosted("openai", base_url=host.openai, api_key=None)

@@ -42,6 +42,15 @@ def test_a_reply_with_both_tags_never_starts_again() -> None:
     assert watched(list("<think>Let me see.</think>It is 4.")) == ("It is 4.", 0)
 
 
+def test_the_rest_of_a_thought_behind_a_block_inside_of_it_is_never_shown() -> None:
+    pieces: list[str] = []
+    live = LiveText(Redactor([SECRET]), lambda text, restart: pieces.append(text))
+    for piece in "<think>Is it <think>three</think> or four?</think>\n\nIt is 4.":
+        live.add(piece)
+    live.end()
+    assert "".join(pieces).strip() == "It is 4."
+
+
 @given(st.lists(PARTS, max_size=9).map("".join), st.lists(st.integers(0, 80), max_size=6))
 def test_the_shown_text_is_the_answer_wherever_the_pieces_end(text: str, ends: list[int]) -> None:
     places = sorted({0, len(text), *(end for end in ends if end < len(text))})

@@ -16,6 +16,7 @@ from pnyx.errors import Fenced
 from pnyx.store import Database
 from pnyx.store.documents.contents import RunContents
 from pnyx.store.money.costs import costs_of
+from pnyx.store.records import appending
 from pnyx.store.records import runs as store
 from pnyx.store.records.appending import Append, append_all
 from pnyx.store.schema import contents
@@ -69,7 +70,11 @@ async def state(database: Database, run_id: str) -> Any:
     return await database.read(read)
 
 
-async def test_units_of_several_runs_are_appended_in_their_order(database: Database) -> None:
+@pytest.mark.parametrize("packed", [1, 4, appending.PACKED])
+async def test_units_of_several_runs_are_appended_in_their_order(
+    database: Database, packed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appending, "PACKED", packed)
     used = {run_id: RunContents() for run_id in RUNS}
     order = ("one", "two", "one", "three", "two", "one")
     results = await submit(database, [unit(run, n, used=used[run]) for n, run in enumerate(order)])

@@ -77,6 +77,7 @@ class ReasoningSplitter:
         self._wrapper = ""
         self._has_tags, self._is_first = False, True
         self._unpaired: set[str] = set()
+        self._waits, self._waiting = False, ""
         self._line = _Line()
 
     @property
@@ -105,7 +106,12 @@ class ReasoningSplitter:
             new = self._text[-len(piece) - LONGEST :]
             if not any(end in new for end in BARE_ENDS) or not self._take_bare_thoughts():
                 return ""
-        return self._advance(is_end=False)
+        text = self._advance(is_end=False)
+        if self._waits:
+            self._waiting += text
+            return ""
+        text, self._waiting = self._waiting + text, ""
+        return text
 
     def end(self, piece: str = "") -> str:
         """Add the last piece and return the rest of the answer."""
@@ -114,6 +120,9 @@ class ReasoningSplitter:
             self._take_bare_thoughts()
         self._taken_back = ""
         text = self._advance(is_end=True)
+        if self._block_name:
+            text += self._close_by_another_name()
+        text, self._waiting = self._waiting + text, ""
         if self._previous_answer and not "".join(self._answer).strip():
             # Nothing follows the last closing tag, so it is one too many.
             self._answer, self._previous_answer = self._previous_answer, []
@@ -165,12 +174,31 @@ class ReasoningSplitter:
         return has_more
 
     def _end_block(self, tag: Tag) -> None:
-        self._block.append(self._take(tag.start))
-        self._reasoning.append("".join(self._block))
+        block = "".join((*self._block, self._take(tag.start)))
+        self._reasoning.append(block)
         self._block = []
         self._take(tag.end)
         if tag.closes:
             self._block_name, self._line = "", _Line()
+            # What follows a block in a block is an answer only if no closing tag comes behind it.
+            self._waits = self._waits or (
+                f"<{tag.name}" in block.lower()
+                and any(_opens(one, block, tag.name) for one in tags(block, 0))
+            )
+
+    def _close_by_another_name(self) -> str:
+        """End a block that its own closing tag never ends at another one, and return the answer after it."""
+        block, line = "".join(self._block), _Line()
+        place = 0
+        for tag in tags(block, 0):
+            line.add(block[place : tag.start])
+            place, rest = tag.start, block[tag.end :]
+            if tag.closes and tag.name != "details" and rest.strip() and line.may_close(tag, rest):
+                self._reasoning.append(block[: tag.start])
+                self._block, self._block_name, self._line = [], "", _Line()
+                self._text, self._consumed = rest, self._consumed - len(rest)
+                return self._advance(is_end=True)
+        return ""
 
     def _unfinished_start(self) -> int:
         """Where the end of the text may become a tag; else its length."""
@@ -194,12 +222,17 @@ class ReasoningSplitter:
         if (box := self._turn_start(text, place) or self._box(text, place)) and not self._line.is_code:
             self._take(place + len(box))
             return True
-        if tokens := END_TOKENS.match(text, place):
+        if (tokens := END_TOKENS.match(text, place)) and not self._ends_strike(tokens[0]):
             self._end_tokens.append(self._take(tokens.end()))
             self._line.add(tokens[0])
             return True
         self._write(self._take(place + 1), out)
         return True
+
+    def _ends_strike(self, tokens: str) -> bool:
+        """Whether what looks like an end-of-turn token closes text that is struck out, as HTML has it."""
+        answer = "".join(self._answer).lstrip() if tokens.startswith("</s>") else ""
+        return answer.count("<s>", 1) > answer.count("</s>")
 
     def _turn_start(self, text: str, place: int) -> str:
         """The token at `place` that begins the turn, if nothing of an answer stands before it."""
@@ -241,7 +274,8 @@ class ReasoningSplitter:
 
     def _restart(self, tag: Tag, out: list[str]) -> None:
         """Make all text before the tag reasoning, unless it turns out that nothing follows the tag."""
-        before, self._taken_back = "".join(self._answer), "".join(out)
+        before, self._taken_back = "".join(self._answer), self._waiting + "".join(out)
+        self._waits, self._waiting = False, ""
         out.clear()
         if self._has_tags and before.strip():
             self._previous_answer, self._previous_start = self._answer, self._start
@@ -263,6 +297,12 @@ class ReasoningSplitter:
         if text:
             self._answer.append(text)
             out.append(text)
+
+
+def _opens(tag: Tag, text: str, name: str) -> bool:
+    """Whether `tag` opens a block in `text`, and is not quoted."""
+    around = text[tag.start - 1 : tag.start], text[tag.end : tag.end + 1]
+    return tag.name == name and not tag.closes and not all(one and one in _QUOTES for one in around)
 
 
 class _Line:

@@ -5,9 +5,8 @@ Default deny: only the listed public paths are served without a key.
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from functools import partial
 from ipaddress import ip_address
 from typing import Any, TypeAlias
@@ -17,18 +16,15 @@ from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.caching.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError, StoreError
 from ..shares import Share
-from .encodings import ENCODINGS, Decoder, EncodingError
+from .encodings import ENCODINGS, Decoder
 from .errors import Exact, error_response, refusal
-from .key_count import MOST_KEYS, KeyCount
 from .key_log import WrongKeys
 from .paced_send import PacedSend
+from .request_body import CLOSE, Body, Message, Receive, Send, too_large
 from .usage import KeyUsage, LocalRate, RequestRate, unread
 
-__all__ = ["HEALTH", "Access", "BodyError", "Message", "Owner", "Receive", "Send", "origin_pattern"]
+__all__ = ["HEALTH", "Access", "App", "Owner", "origin_pattern"]
 
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 Owner: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Key -> its owner, or None for an unknown key."""
@@ -37,18 +33,11 @@ OpenShare: TypeAlias = Callable[[str], Awaitable[Share | None]]
 
 HEALTH = "/health"
 """The path that is answered even if there are too many connections."""
-LEAST_RATE = 1000
-"""Bytes per second of a long body: for each of them it gets more time than `[serve] body_s`."""
-CLOSE = {"Connection": "close"}
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _HOST = regex(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ADDRESS = regex(r"(\[[0-9a-f:.]+\]|[0-9]{1,3}(\.[0-9]{1,3}){3})(:[0-9]{1,5})?")
 _ORDINARY = regex(r"[\w.:/\[\]-]{1,200}")
 _BEARER = regex(r"bearer +(?P<key>[!-~]{1,400})", re.IGNORECASE)
-
-
-class BodyError(ValueError):
-    """A body is too long, or arrives too slowly. `Access` sends the response."""
 
 
 class Access:
@@ -125,7 +114,7 @@ class Access:
 
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request that is allowed."""
-        body = _Body(receive, send, partial(self._ended, scope), self._most, self._settings.body_s)
+        body = Body(scope, receive, send, partial(self._ended, scope), self._most, self._settings.body_s)
         if (encoding := _encoding(_Headers(scope))) is not None:
             body.decoder = Decoder(encoding, self._most)
             headers = [one for one in scope["headers"] if one[0].lower() not in _OF_ENCODED]
@@ -280,7 +269,7 @@ def _body_refusal(headers: _Headers, most: int) -> Any:
         return refusal(400, "a request has Content-Length or Transfer-Encoding, not both", CLOSE)
     length = int(lengths[0][:20]) if lengths else 0
     if length > most:
-        return _too_large(most)
+        return too_large(most)
     if length or headers.many("transfer-encoding"):
         kind = (headers.one("content-type") or "").partition(";")[0].strip().lower()
         if kind != "application/json":
@@ -305,95 +294,3 @@ def _encoding(headers: _Headers) -> str | None:
 
 def _unauthorized(message: str) -> Exact:
     return refusal(401, message, {"WWW-Authenticate": 'Bearer realm="pnyx"'})
-
-
-def _too_large(most: int) -> Any:
-    return refusal(413, f"the body is longer than {most / 1_000_000:g} MB, see [serve] body_mb")
-
-
-def _too_slow(seconds: float) -> Any:
-    return refusal(408, f"the body did not arrive within {seconds:g} s, see [serve] body_s", CLOSE)
-
-
-def _too_many_keys() -> Any:
-    return refusal(413, f"the objects of the body have more than {MOST_KEYS:,} keys")
-
-
-class _Body:
-    """Passes a request body on, up to `most` bytes and as long as it arrives in time.
-
-    Otherwise `refused` is the response, and that of the app is dropped. ended: returns the refusal if the key
-    of the request has ended; it is called before the response and before each part of a streamed one. It is
-    sent in place of the response, or as the last of its events. seconds: for a short body to arrive.
-    """
-
-    def __init__(
-        self,
-        receive: Receive,
-        send: Send,
-        ended: Callable[[], Awaitable[Exact | None]],
-        most: int,
-        seconds: float,
-    ) -> None:
-        self.refused: Any = None
-        self.decoder: Decoder | None = None
-        self._most, self._seconds = most, seconds
-        self._receive, self._send, self._key_ended = receive, send, ended
-        self._bytes, self._since, self._count = 0, 0.0, KeyCount()
-        self._complete = self._started = self._ended = self._has_events = False
-
-    async def receive(self) -> Message:
-        if self._complete:
-            return await self._receive()  # the disconnect, which may come when it likes
-        message = await self._next()
-        self._bytes += len(message.get("body", b""))
-        self._complete = not message.get("more_body", False)
-        if self._bytes > self._most:
-            raise self._refuse(_too_large(self._most))
-        if self.decoder is not None and message["type"] == "http.request":
-            try:
-                decoded = self.decoder.add(message.get("body", b""), self._complete)
-            except EncodingError as exc:
-                raise self._refuse(
-                    _too_large(self._most) if exc.too_long else refusal(400, str(exc))
-                ) from None
-            message = {**message, "body": decoded}
-        self._count.add(message.get("body", b""))
-        if self._count.keys > MOST_KEYS:
-            raise self._refuse(_too_many_keys())
-        if not self._count.is_utf8:
-            raise self._refuse(refusal(400, "the body is not JSON in UTF-8"))
-        return message
-
-    async def _next(self) -> Message:
-        time = asyncio.get_running_loop().time
-        self._since = self._since or time()
-        deadline = self._since + self._seconds + self._bytes / LEAST_RATE
-        try:
-            async with asyncio.timeout_at(deadline):
-                return await self._receive()
-        except TimeoutError:
-            if self._started:  # the response can no longer be changed
-                return {"type": "http.disconnect"}
-            raise self._refuse(_too_slow(self._seconds)) from None
-
-    def _refuse(self, response: Any) -> BodyError:
-        self.refused = response
-        return BodyError("the body is refused")
-
-    async def send(self, message: Message) -> None:
-        if self.refused is not None or self._ended:
-            return
-        first, self._started = not self._started, True
-        refused = await self._key_ended() if first or message.get("more_body") else None
-        if refused is not None:
-            self._ended = True
-            if first:
-                await refused({"type": "http"}, self._receive, self._send)
-                return
-            last = b"event: error\ndata: %b\n\n" % bytes(refused.body) if self._has_events else b""
-            message = {"type": "http.response.body", "body": last, "more_body": False}
-        elif first:
-            kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
-            self._has_events = kind.startswith(b"text/event-stream")
-        await self._send(message)

@@ -42,7 +42,8 @@ class Connections:
     """
 
     def __init__(self, most: int, head_s: float, body_s: float) -> None:
-        self.most, self.head_s, self.body_s = most, head_s, body_s
+        self.most = self._limit = most
+        self.head_s, self.body_s = head_s, body_s
         self._open: set[Connection] = set()
         # Without a request under way, longest first: those that never had one, and those that are kept.
         self._fresh: dict[Connection, float] = {}
@@ -67,6 +68,20 @@ class Connections:
             connection.spare = True
             if excess > SPARE:
                 self._close(connection)
+
+    def make_room(self) -> bool:
+        """Close a connection without a request, since no descriptors are left; return whether there was one.
+
+        Without one the next connection is above the limit, until `allow_all`.
+        """
+        if self._make_room(0.0):
+            return True
+        self.most = min(self.most, len(self._open))
+        return False
+
+    def allow_all(self) -> None:
+        """Allow as many connections as the limit says."""
+        self.most = self._limit
 
     def admit(self, connection: Connection) -> bool:
         """Whether a spare connection has room for its request; another one without a request may close."""
@@ -115,6 +130,9 @@ class Connection(H11Protocol):
         self._waits_for = ""
         self._stalled: asyncio.TimerHandle | None = None
         self._stall_s = STALL_S
+        self._half_closed = asyncio.Event()
+        # `Body` reads it in the scope of the request.
+        self.app_state = {**self.app_state, "half_closed": self._half_closed}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -139,6 +157,15 @@ class Connection(H11Protocol):
         if self.spare and self.cycle is not None:
             self.cycle.keep_alive = False
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more. If its request is whole, it still gets the response."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete or cycle.more_body:
+            return False
+        self._half_closed.set()
+        cycle.message_event.set()
+        return True
+
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP; uvicorn's own response lacks the headers that all others have."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
@@ -149,6 +176,9 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self.has_served = True
+        # Unless the next request had arrived too.
+        if self._half_closed.is_set() and self.cycle.response_complete:
+            self.transport.close()
         self._watch()
 
     def _watch(self, has_data: bool = False) -> None:

@@ -20,10 +20,10 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..mcp.server import UnderWay, create_server
 from ..service import RunService
-from .access import BodyError, Message, Receive, Send
 from .errors import Exact, refusal
 from .mcp_replay import ReplayLog
-from .state import origin_of, owner_of
+from .request_body import BodyError, Message, Receive, Send
+from .state import leaves_at_half_close, origin_of, owner_of
 
 __all__ = ["McpEndpoint"]
 
@@ -69,6 +69,7 @@ class McpEndpoint:
         manager.max_sessions = self._most(owner)
         # With a user set, the session manager admits only the owner of a session to it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
+        leaves_at_half_close(scope)
         limited = _Limited(send)
         # `Access` sends the response to a bad body, and nobody reads one if the client has left.
         with suppress(BodyError, ClientDisconnect):

@@ -9,8 +9,9 @@ from starlette.routing import BaseRoute, Match
 
 from ...run.observer import ORIGIN, Origin, TraceContext
 from ..service import RunService
-from .access import App, Message, Receive, Send
+from .access import App
 from .key_log import KeyLog
+from .request_body import Message, Receive, Send
 
 __all__ = ["Observed"]
 

@@ -27,7 +27,16 @@ from ..views.feedback import feedback_document
 from ..views.records import Record, RunPage
 from .errors import Exact
 from .schemas import Exported, Feedback, Judgement, Labelling, Overview, Resume, StartRun, Wait
-from .state import CLIENT_LEFT, long_read, next_page, owner_of, reader_of, service_of, wait_for_disconnect
+from .state import (
+    client_left,
+    leaves_at_half_close,
+    long_read,
+    next_page,
+    owner_of,
+    reader_of,
+    service_of,
+    wait_for_disconnect,
+)
 from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_events, run_headers
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
@@ -155,7 +164,8 @@ async def events(
     row = await service.find(run_id, owner_of(request))
     seen, whole = max(after, last_event_id), prompts == "include"
     if limit is None:
-        cancel = on_disconnect == "cancel"
+        if cancel := on_disconnect == "cancel":
+            leaves_at_half_close(request.scope)
         reader = reader_of(request)
         return run_events(service, row.id, reader, after=seen, tokens=tokens, prompts=whole, cancel=cancel)
     shown = partial(as_stored, prompts=whole)
@@ -269,12 +279,16 @@ async def _reply(request: Request, service: RunService, run_id: str, wait: Wait)
         # Nothing was awaited since the run started, so its first call has not been sent yet.
         handle.stream_text()
     headers = {"Location": f"/v1/runs/{run_id}", "X-Run-Id": run_id}
+    if wait.wait or cancel:
+        leaves_at_half_close(request.scope)
     if wait.stream:
         return run_events(service, run_id, owner_of(request), tokens=wait.tokens, cancel=cancel)
     if wait.wait:
         leaving = wait_for_disconnect(request)
         result = await wait_unless_disconnected(service, run_id, owner_of(request), leaving, cancel=cancel)
-        return Response(status_code=CLIENT_LEFT) if result is None else Exact(result.to_json(), 200, headers)
+        if result is None:
+            return client_left(run_id, "is cancelled" if cancel else "continues", headers)
+        return Exact(result.to_json(), 200, headers)
     record = await service.state(run_id)
     finished = record.result.status in FINAL
     return Exact(record.document, 200 if finished else 202, headers)

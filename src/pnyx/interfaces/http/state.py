@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
 from starlette.requests import Request
 
 from ...run.observer import Origin
 from ..service import RunService
+from .errors import Exact, refusal
+from .request_body import Message
 
 __all__ = [
-    "CLIENT_LEFT",
+    "client_left",
+    "leaves_at_half_close",
     "long_read",
     "next_page",
     "origin_of",
@@ -21,8 +25,7 @@ __all__ = [
     "wait_for_disconnect",
 ]
 
-CLIENT_LEFT = 499
-"""The status for a client that wait_for_disconnect; nobody receives it."""
+HALF_CLOSED = "you closed your side of the connection before the response: run {} {}; keep it open to wait"
 
 
 def service_of(request: Request) -> RunService:
@@ -57,6 +60,23 @@ def origin_of(request: Request) -> Origin:
 def page_of(request: Request, run_id: str) -> str:
     """Return the address of a run's page on this server."""
     return f"{request.base_url}#/runs/{run_id}"
+
+
+def leaves_at_half_close(scope: Message) -> None:
+    """Count the client of a request as gone once it closes its side of the connection.
+
+    It may still read, but a client that is gone looks the same, and nothing is sent by which to find out.
+    Other requests are answered.
+    """
+    scope["state"]["leaves_at_half_close"] = True
+
+
+def client_left(run_id: str, what: str, headers: Mapping[str, str]) -> Exact:
+    """The response to a client that has left while it waited for a run, which it may still read.
+
+    what: becomes of the run.
+    """
+    return refusal(499, HALF_CLOSED.format(run_id, what), headers, type="client_left")
 
 
 def next_page(request: Request, **parameters: str | int) -> dict[str, str]:

@@ -15,6 +15,7 @@ from ...errors import NotFound, PnyxError
 from ..bugs import log_bug
 from ..json_body import Body
 from . import tools
+from .arguments import parse_arguments
 from .peer import InputNeeded
 from .schemas import (
     Ask,
@@ -180,7 +181,7 @@ async def call_tool(
         raise NotFound(f"there is no tool {name[:80]!r}; the tools are {', '.join(TOOLS)}")
     redact = caller.service.redact
     try:
-        result = await tool.work(caller, tool.arguments.parse(arguments or {}))
+        result = await tool.work(caller, parse_arguments(tool.arguments, arguments or {}))
     except InputNeeded as needed:
         return needed.result
     except PnyxError as exc:

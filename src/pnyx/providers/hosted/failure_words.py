@@ -110,15 +110,16 @@ SPENT = regex(
     r"|have a free (?:quota )?tier|(?:out of|no|any) credits"
     r"|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
     r"|purchase (?:more )?credits|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
-    r"|exceeded\w*budget|not have enough quota|reached your usage limit"
+    r"|exceeded\w*budget|not have enough quota|reached (?:your|its|the) usage limit"
     r"|regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
     r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due|PerDay"
-    r"|valid credit card|per.day\b(?!.*(?:again|retry) (?:in|after) \d)|calls / month|limit: 0\b|daily free"
+    r"|valid credit card|(?:per.day|\b[RT]PD)\b(?!.*(?:again|retry) (?:in|after) \d)"
+    r"|calls / month|limit: 0\b|daily free"
     r"|billing to be enabled"
     r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|restricted|banned"
     r"|frozen)|need quota|good standing|api total request limit|today's quota"
-    r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|使用上限"
+    r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|[使调]用上限"
     r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan"
     r"|out of (?:\w+ ){0,3}quota|quota will be"
     r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
@@ -146,7 +147,9 @@ TOO_LONG = regex(
     r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\)| tokens?| length"
     r"| token length)? ?(?:is|are|was)? ?(?:still )?(?:too (?:long|large|big)|超长|过长)"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|tokens exceeded|input token count"
-    r"|too many (?:input |prompt )?tokens|input token limit|longer than the (?:model|context|maximum)"
+    r"|too many (?:input |prompt )?tokens"
+    r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)|input token limit"
+    r"|longer than the (?:model|context|maximum)"
     r"|range of input length|maxlength: ?\d+, actual: ?\d+"
     r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+|content_length_limit"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger"
@@ -174,7 +177,7 @@ TOO_LARGE = regex(
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
-    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate exceeded|qps"
+    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate (?:exceeded|increased)|qps"
     r"|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )

@@ -52,6 +52,7 @@ __all__ = [
 
 MAX_CHARS = 300
 QUOTE_CHARS = 200
+CHECK = "check base_url and the network"
 PROXY = "set HTTPS_PROXY or HTTP_PROXY to http://USER:PASSWORD@HOST:PORT"
 MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
@@ -75,7 +76,7 @@ class HostError(ProviderError):
         if kind == "not_found" and not _OF_A_MODEL.search(report.words):
             shown = f"{shown.removesuffix('.')}: check base_url"
         elif report.is_page and kind in ("auth", "refused"):
-            shown = f"{shown} (a web page and no API: check base_url and the network)"
+            shown = f"{shown} (a web page and no API: {CHECK})"
         elif kind in ("rate_limited", "refused") and (names := dict.fromkeys(_NAME.findall(report.details))):
             shown = f"{shown} ({', '.join(names)})"
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
@@ -153,22 +154,17 @@ def _kind(found: Report) -> str:
         status in (404, 405, 410)
         or (status == 503 and named == 404)
         or (status in (0, 503) and NO_CHANNEL.search(words))
-        or (
-            status in (0, 400, 401, 403, 422)
-            and (named == 404 or NO_MODEL.search(words) or NO_MODEL.match(found.english))
-        )
+        or (status in (0, 400, 401, 403, 422) and (named == 404 or NO_MODEL.search(words)))
     ):
         return "not_found"
-    if status == 403:
-        return "rate_limited" if RATE.search(words) else "overloaded" if PASSING.search(words) else "auth"
-    if status in (420, 429):
+    if status in (420, 429) or (status in (0, 400, 403, 422) and RATE.search(words)):
         return "rate_limited"
+    if status == 403:
+        return "overloaded" if PASSING.search(words) else "auth"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
     if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or PASSING.search(words)):
         return "overloaded"
-    if status == 0 and RATE.search(words):
-        return "rate_limited"
     if status == 0 and TEMPORARY.search(words):
         return "overloaded"
     return "refused" if found.status or status else "malformed"
@@ -226,7 +222,9 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
     if body.lstrip()[:1] == b"<":
         title = page_title(body.decode("utf-8", "replace"))[:QUOTE_CHARS]
         # No model has answered, and the same page comes again.
-        return ProviderError("not_found", f"a web page came instead of a reply: check base_url ({title})")
+        return ProviderError(
+            "not_found", f"a web page came instead of a reply: check base_url and the network ({title})"
+        )
     words = " ".join(text.split())
     found = failure(Report(0, words))
     return (

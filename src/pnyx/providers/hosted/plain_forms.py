@@ -17,7 +17,7 @@ from ...core.steps import Schema
 from ...core.thinking import Effort
 from ..base import Call, Message
 from .texts import marked_parts, sendable
-from .thinking import LEAST_GEMINI_PRO, effort_of, thinking_settings
+from .thinking import LEAST_GEMINI_PRO, thinking_settings, wanted_effort
 
 __all__ = ["CHAT", "CONTENTS", "MESSAGES", "MISTRAL_CHAT", "SEEDS", "PlainCall", "PlainForm"]
 
@@ -77,7 +77,7 @@ class PlainCall:
     """A call of text alone.
 
     host: its name. system: the texts before the turns, the first of which is a user's. schema: as a
-    parameter; None if the call has none or the turns describe it. reasons: the model is known to think.
+    parameter; None if the call has none or the turns describe it. reasons: see `set_thinking`.
     """
 
     call: Call
@@ -90,9 +90,7 @@ class PlainCall:
 
     @property
     def effort(self) -> Effort | None:
-        """How much the model should think, where it has levels; None if the call does not say."""
-        tokens = self.call.thinking_tokens
-        return self.call.effort or (None if tokens is None else effort_of(tokens))
+        return wanted_effort(self.call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +140,13 @@ def _chat_turns(plain: PlainCall) -> Body:
 
 def _chat(plain: PlainCall) -> Body | None:
     call, official = plain.call, plain.host == OFFICIAL
-    if call.thinking_tokens is not None:
+    if call.thinking_tokens:
         return None
     if plain.system and _NO_SYSTEM_ROLE.search(call.model):
         return None
     if call.temperature is not None and _REASONING_MODEL.search(call.model):
         return None
-    effort: str | None = call.effort
+    effort: str | None = plain.effort
     if effort is not None and official:
         if (off := _first(_OFF_OPENAI, call.model)) is None:
             return None
@@ -170,11 +168,11 @@ def _chat(plain: PlainCall) -> Body | None:
 
 def _mistral_chat(plain: PlainCall) -> Body | None:
     call = plain.call
-    if call.thinking_tokens is not None:
+    if call.thinking_tokens:
         return None
     body = _chat_turns(plain) | _settings(call, "max_tokens", "random_seed")
-    if call.effort is not None and _SWITCHED_MISTRAL.fullmatch(call.model):
-        body["reasoning_effort"] = "none" if call.effort == "none" else "high"
+    if plain.effort is not None and _SWITCHED_MISTRAL.fullmatch(call.model):
+        body["reasoning_effort"] = "none" if plain.effort == "none" else "high"
     return body
 
 

@@ -151,13 +151,14 @@ class HostedProvider:
 
     async def _request(self, call: Call, learned: Learned, stream: bool) -> HostRequest:
         """A new request for `call`."""
-        how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": learned.reasons}
+        reasons = learned.reasons or call.thinking_tokens == 0
+        how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": reasons}
         plain = None if self._plain is None else self._plain.write(call, **how)
         request = plain or await (await self._requests()).build(call, **how)
         if self._dialect.thinking == "effort":
-            set_thinking(request.body, self._hostname, call, learned.reasons)
+            set_thinking(request.body, self._hostname, call, reasons)
         elif self._dialect.thinking == "openrouter":
-            set_router_thinking(request.body, call, learned.reasons)
+            set_router_thinking(request.body, call, reasons)
         if any(message.tool_calls for message in call.messages):
             field = ("reasoning",) if self._dialect.thinking == "openrouter" else ()
             return_thoughts(request.body, call, learned.thoughts, *field)

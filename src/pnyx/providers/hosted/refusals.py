@@ -41,7 +41,7 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 _REFUSED = regex(
     r"incompatible|un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
     r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed|available|enabled|accept(?:ed)?|valid|compatible"
-    r"|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
+    r"|possible|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
     r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
     r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|is disabled|deprecated|no longer"
     r"|\bmust (?:be|not|contain)|should be|may only"
@@ -49,6 +49,7 @@ _REFUSED = regex(
     r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
     r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
     r"|only .{0,30}(?:supported|allowed|accepted|permitted)|(?:requires|with) --|no endpoints found that"
+    r"|(?:replaced|superseded) by|renamed|obsolete|\b(?:remove|omit|unset|leave out|fixed)\b"
     r"|could not be mapped|does not match|mismatch|prohibited|expected an? \w|不支持"
     r"|不被[^。]{0,12}支持|无效|非法|不能|必须|有误|仅支持",
     re.IGNORECASE,
@@ -200,7 +201,8 @@ def _is_refusal(name: str, found: Report, text: str) -> bool:
 _UNKNOWN_NAME = regex(
     r"un(?:supported|known|recogni[sz]ed|expected)\b"
     r"|not (?:\w+ )?(?:supported|permitted|allowed|recogni[sz]ed)|extra[ _](?:inputs?|fields?|forbidden)"
-    r"|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens|deprecated|不支持",
+    r"|extraneous|use '?\"?`?max_?completion|use '?\"?`?max_?tokens|deprecated|不支持"
+    r"|(?:replaced|superseded) by|renamed|obsolete",
     re.IGNORECASE,
 )
 

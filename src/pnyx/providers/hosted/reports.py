@@ -236,7 +236,10 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     status = status or _status_in(names)
     if items := _several(found, message):
-        return Report(status, "; ".join(one.message for one in items), code, items[0].param, items)
+        is_text = isinstance(message, str) and _read(message) is None and _inner(message) is None
+        first = [str(message)] if is_text else []
+        text = "; ".join(dict.fromkeys([*first, *(one.message for one in items)]))
+        return Report(status, text, code, items[0].param, items)
     if (inner := _inner(message)) is not None and depth < MAX_DEPTH:
         return _framed(_wrapped(inner, found, code, depth), message)
     text = (
@@ -251,7 +254,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
             code = behind.code
         text = f"{text}: {behind.message if behind else raw}"
     details = " ".join(_details(found.get("details")))
-    param = _path(found.get("param"))
+    param = _path(found.get("param") or found.get("target"))
     if " " in param:  # of MiMo, whose message never says more than that a parameter is wrong
         text, param = f"{text}: {param}", ""
     if behind and not param:
@@ -284,19 +287,21 @@ def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
     listed = (found.get(name) for name in ("errors", "issues", "extra"))
     places = (message, *listed, None if message else found)
-    of_fields = (found.get("details"), _read(message) if isinstance(message, str) else None, [found])
-    return next(filter(None, (*map(_items, places), *(_items(one, "loc") for one in of_fields))), ())
+    placed: list[Any] = [one for one in found.values() if isinstance(one, list)]
+    placed += [_read(message) if isinstance(message, str) else None, [found] if "loc" in found else None]
+    return next(filter(None, (*map(_items, places), *(_items(one, placed=True) for one in placed))), ())
 
 
-def _items(found: Any, key: str = "") -> tuple[Report, ...]:
-    """A report for each of several failures; none if `found` is no list of them, or the first lacks `key`.
+def _items(found: Any, placed: bool = False) -> tuple[Report, ...]:
+    """A report for each of several failures; none if `found` is no list of them.
 
-    ASP.NET has the messages by the field that they are about.
+    placed: or if the first does not say which part of the request it is about. ASP.NET has the messages by
+    the field that they are about.
     """
     if isinstance(found, Mapping) and all(_is_words(said) for said in found.values()):
         found = [{"loc": name.removeprefix("$."), "msg": said[0]} for name, said in found.items()]
     listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
-    return tuple(map(_item, listed)) if listed and (not key or key in listed[0]) else ()
+    return tuple(map(_item, listed)) if listed and (not placed or _place(listed[0])) else ()
 
 
 def _is_words(found: Any) -> bool:
@@ -305,19 +310,26 @@ def _is_words(found: Any) -> bool:
 
 def _item(found: Mapping[str, Any]) -> Report:
     """One of several failures: of pydantic, whose `loc` starts with "body", or of a host like it."""
-    path = _path(
-        next((found[name] for name in ("loc", "path", "param", "field", "key") if found.get(name)), "")
-    )
+    path = _place(found)
     text = next((str(found[name]) for name in _MESSAGES if found.get(name)), json.dumps(found, default=str))
     kind = found.get("type") or found.get("code")
     return Report(0, f"{path}: {text}" if path else text, str(kind or ""), path)
 
 
+def _place(found: Mapping[str, Any]) -> str:
+    """The part of the request that one of several failures is about; JSON:API has it in `source`."""
+    source = found.get("source")
+    places = {**found, **source} if isinstance(source, Mapping) else found
+    return _path(next((places[name] for name in _PLACES if places.get(name)), ""))
+
+
 def _path(value: Any) -> str:
-    """A part of the request, such as "tools[0].function"."""
+    """A part of the request, such as "tools[0].function"; a JSON pointer is one too."""
     if isinstance(value, list | tuple):
         return ".".join(str(part) for part in value if part != "body")
-    return value if isinstance(value, str) and value not in ("None", "null") else ""
+    if not isinstance(value, str) or value in ("None", "null"):
+        return ""
+    return value.lstrip("#/").replace("/", ".") if value.startswith(("/", "#/")) else value
 
 
 def _inner(value: Any) -> Mapping[str, Any] | None:
@@ -369,6 +381,7 @@ def _details(value: Any) -> Iterator[str]:
 
 _REPORTED = ("error", "errors", "detail", "msg", "error_msg")
 """Keys of a report that no schema and no request has."""
+_PLACES = ("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name")
 _MESSAGES = (*("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring"),)
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
 

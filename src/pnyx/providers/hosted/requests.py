@@ -117,7 +117,7 @@ class RequestBuilder:
         """Return the request for `call`; a new one each time, which the caller may change.
 
         plain_schema: describe the schema in the prompt, for a host that refuses it as a parameter. reasons:
-        the model is known to think. Raises `ProviderError` if no request can be made of the call.
+        see `set_thinking`. Raises `ProviderError` if no request can be made of the call.
         """
         taken: list[HostRequest] = []
         token = _REQUEST.set(taken)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from ...core.thinking import Effort
 from ..base import Call
 
-__all__ = ["LEAST_GEMINI_PRO", "SHARES", "ThinkingStyle", "effort_of", "thinking_settings"]
+__all__ = ["LEAST_GEMINI_PRO", "SHARES", "ThinkingStyle", "effort_of", "thinking_settings", "wanted_effort"]
 
 ThinkingStyle: TypeAlias = Literal["effort", "anthropic", "google", "mistral", "openrouter"]
 LEAST_BUDGET = 1024
@@ -26,11 +26,11 @@ def thinking_settings(
 ) -> dict[str, Any]:
     """Settings of pydantic-ai for the effort and the tokens of `call`; none if the call sets none.
 
-    profile: what pydantic-ai knows of the model. reasons: whether it is known to think.
+    profile: what pydantic-ai knows of the model. reasons: see `set_thinking`.
     """
-    if call.effort is None and call.thinking_tokens is None:
+    effort, budget = wanted_effort(call), call.thinking_tokens
+    if effort is None:
         return {}
-    effort, budget = call.effort or effort_of(call.thinking_tokens or 0), call.thinking_tokens
     if style == "anthropic" and any(message.tool_calls for message in call.messages):
         return {}  # thoughts of earlier turns would have to be sent back
     levels = profile.get("anthropic_disallows_budget_thinking") or profile.get(
@@ -62,6 +62,12 @@ def _claude_budget(wanted: int, max_tokens: int) -> int:
 def _least_of_gemini(model: str) -> int:
     """The fewest tokens of thinking that a Gemini model of the generation 2.5 takes, if it thinks."""
     return 512 if "lite" in model else LEAST_GEMINI_PRO if "pro" in model else 1
+
+
+def wanted_effort(call: Call) -> Effort | None:
+    """How much the model should think, as a level; None if the call does not say."""
+    tokens = call.thinking_tokens
+    return call.effort or (None if tokens is None else effort_of(tokens))
 
 
 def effort_of(tokens: int) -> Effort:

@@ -11,17 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base import Call
-from .thinking import SHARES, effort_of
+from .thinking import SHARES, wanted_effort
 
 __all__ = ["set_router_thinking", "set_thinking"]
 
-_ENABLE, _TYPE, _TEMPLATE, _REASONING, _EFFORT = (
-    "enable_thinking",
-    "thinking",
-    "template",
-    "reasoning",
-    "effort",
-)
+_ENABLE, _TYPE, _TEMPLATE, _REASONING, _EFFORT = "enable", "type", "template", "reasoning", "effort"
 
 _HOSTS: Mapping[str, str] = {
     **dict.fromkeys(("aliyuncs.com", "siliconflow.cn", "siliconflow.com", "modelscope.cn"), _ENABLE),
@@ -39,11 +33,11 @@ _HOSTS: Mapping[str, str] = {
 def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> None:
     """Change the body of a request for `call` to what `host` reads.
 
-    reasons: whether the model has written thoughts. Only then are they switched off: others may refuse that.
+    reasons: whether the model has written thoughts, or may not write any. Only then are they switched off:
+    a model that has none may refuse it.
     """
-    if call.effort is None and call.thinking_tokens is None:
+    if (effort := wanted_effort(call)) is None:
         return
-    effort = call.effort or effort_of(call.thinking_tokens or 0)
     thinks = effort != "none"
     if not thinks and not reasons and "reasoning_effort" not in body:
         return
@@ -52,7 +46,6 @@ def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> 
         if host.endswith("groq.com") and "qwen" in call.model.lower():
             body["reasoning_effort"] = "default" if thinks else "none"
     elif form == _ENABLE:
-        body.pop("reasoning_effort", None)
         body["enable_thinking"] = thinks
         tokens = call.thinking_tokens or (SHARES[effort] * call.max_tokens if call.effort in SHARES else 0)
         if thinks and tokens:
@@ -60,27 +53,22 @@ def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> 
     elif form == _TYPE:
         on = "adaptive" if "minimax" in host else "enabled"
         body["thinking"] = {"type": on if thinks else "disabled"}
-        if not thinks:
-            body.pop("reasoning_effort", None)
     elif form == _REASONING:
         body["reasoning"] = {"enabled": thinks}
-        if not thinks:
-            body.pop("reasoning_effort", None)
     elif form == _TEMPLATE or not thinks:
         # Chat templates name it in two ways. A host of no known kind may read this, or the effort.
         body["chat_template_kwargs"] = {"enable_thinking": thinks, "thinking": thinks}
-        if form == _TEMPLATE:
-            body.pop("reasoning_effort", None)
+    if form in (_ENABLE, _TEMPLATE) or (form in (_TYPE, _REASONING) and not thinks):
+        body.pop("reasoning_effort", None)
 
 
 def set_router_thinking(body: dict[str, Any], call: Call, reasons: bool) -> None:
     """Add how much `call` may think as OpenRouter reads it, at whatever address it is.
 
-    reasons: whether the model has written thoughts. Some models of the router refuse to be without them.
+    reasons: as in `set_thinking`. Some models of the router refuse to be without thoughts.
     """
-    if call.effort is None and call.thinking_tokens is None:
+    if (effort := wanted_effort(call)) is None:
         return
-    effort = call.effort or effort_of(call.thinking_tokens or 0)
     named = body.pop("reasoning_effort", None) is not None
     if effort == "none" and not (reasons or named):
         return

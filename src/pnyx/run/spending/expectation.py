@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ...core.context.reply_sizes import ANSWER
 from ...core.models import NUSD, Price, Seat, Usage, cheapest, strongest
@@ -20,6 +20,8 @@ from ..calls.context_window import image_tokens
 from ..spec import Spec
 
 __all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
+
+Reply: TypeAlias = Literal["none", "usual", "longest"]
 
 PROMPT_TOKENS = 600
 """The usual length of one of our prompts without its question and material."""
@@ -37,12 +39,14 @@ PRIOR_CALLS = 2
 class Expectation:
     """The expected cost of a run in nUSD. calls: their number. dearest: the cost of the dearest one.
 
-    most: the cost of the run if every reply is as long as it may be.
+    prompt: the cost of the dearest prompt, without a reply. most: the cost of the run if every reply is as
+    long as it may be.
     """
 
     calls: float
     cost: int
     dearest: int
+    prompt: int
     most: int
 
     def remaining(self, spent: int, calls: int, factor: float | None) -> int:
@@ -83,7 +87,8 @@ def expect(spec: Spec) -> Expectation | None:
         turns * sum(one.count for one in calls),
         turns * round(sum(one.count * _cost(spec, one) for one in calls)),
         ceil(max((_cost(spec, one) for one in calls), default=0)),
-        turns * ceil(sum(one.count * _cost(spec, one, longest=True) for one in calls)),
+        ceil(max((_cost(spec, one, "none") for one in calls), default=0)),
+        turns * ceil(sum(one.count * _cost(spec, one, "longest") for one in calls)),
     )
 
 
@@ -112,8 +117,8 @@ def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
     return [one for one in calls if one.count > 0]
 
 
-def _cost(spec: Spec, calls: ExpectedCalls, longest: bool = False) -> float:
-    """Return the expected cost of one of these calls, in nUSD; that with the longest reply if `longest`."""
+def _cost(spec: Spec, calls: ExpectedCalls, reply: Reply = "usual") -> float:
+    """Return the expected cost of one of these calls, in nUSD, with such a reply."""
     by = {
         "strongest": spec.panel.closers(strongest(spec.seats))[:1],
         "cheapest": cheapest(spec.seats, spec.revision)[:1],
@@ -123,18 +128,18 @@ def _cost(spec: Spec, calls: ExpectedCalls, longest: bool = False) -> float:
     else:
         seats = by.get(calls.by, spec.seats)
     searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
-    return sum(_cost_at(spec, seat, calls, longest) for seat in seats) / len(seats) + searches
+    return sum(_cost_at(spec, seat, calls, reply) for seat in seats) / len(seats) + searches
 
 
-def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls, longest: bool) -> int:
+def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls, reply: Reply) -> int:
     question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
     files = FILE_SHARE * sum(one.tokens for one in spec.files if not one.is_image)
     files += image_tokens(seat, spec.files)
     prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + files + calls.reads
-    reply = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
+    writes = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
     if calls.writes >= ANSWER.usual:
-        reply += (spec.thinking(seat, "", None).tokens or 0) // 2
-    if longest:
-        reply = spec.output_limit(seat)
+        writes += (spec.thinking(seat, "", None).tokens or 0) // 2
+    if reply != "usual":
+        writes = spec.output_limit(seat) if reply == "longest" else 0
     prompt = prompt if seat.context is None else min(prompt, seat.context)
-    return (seat.price or Price(0.0, 0.0)).cost(Usage(round(prompt), 0, reply, 0))
+    return (seat.price or Price(0.0, 0.0)).cost(Usage(round(prompt), 0, writes, 0))

@@ -27,6 +27,8 @@ from .run_row import pack_columns
 
 __all__ = ["Append", "Last", "append", "append_all", "patch"]
 
+PACKED = 32
+"""Units that are packed together on SQLite: all of a large group at once would take megabytes."""
 Last: TypeAlias = tuple[int, str | None]
 """The `seq` of the last event that was appended to a run, and the `stop` column of the run."""
 
@@ -67,8 +69,13 @@ def append_all(connection: Connection, units: Sequence[Append]) -> list[Last]:
 
     Raises `Fenced` if a run has another epoch, and `WorkError` if it has fewer events than its process knows.
     """
-    if not units:
-        return []
+    if connection.dialect.name == "postgresql":
+        return _append(connection, units) if units else []
+    parts = (units[start : start + PACKED] for start in range(0, len(units), PACKED))
+    return [last for part in parts for last in _append(connection, part)]
+
+
+def _append(connection: Connection, units: Sequence[Append]) -> list[Last]:
     for unit in units:
         if unit.used is not None:
             unit.used.begin(connection)

@@ -132,6 +132,8 @@ async def _database(settings: Settings) -> Finding:
         async with RunRecords.open(settings) as stored:
             await stored.check()
             name, damage = stored.database_name, await stored.damage()
+            if not damage:
+                await stored.check(writes=True)
     except PnyxError as exc:
         return Finding("database", False, str(exc), "repair it, or set PNYX_DATABASE to another one")
     if damage:

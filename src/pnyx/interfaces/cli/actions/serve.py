@@ -88,7 +88,7 @@ async def _serve(settings: Settings, output: Messages) -> int:
                     output.note(f"API key, valid until this server stops: {temporary_key}")
                 # Browsers do not send the part after "#", so the key is in no request and no log.
                 output.note(f"web page: {url}/{f'#key={temporary_key}' if temporary_key else ''}")
-                config = server_config(app, settings.serve, round(DRAIN_S) + 1)
+                config = server_config(app, listener, round(DRAIN_S) + 1)
                 await _Server(config, service).serve(sockets=[listener])
     if queued:
         output.note("stopped; workers continue the runs")

@@ -24,7 +24,7 @@ from ...follow import wait_for_result, wait_unless_disconnected, watch
 from ...service import RunService
 from ...views.transcript import Transcript, location
 from ..errors import Exact, error_response, refusal
-from ..state import CLIENT_LEFT, owner_of, page_of, service_of, wait_for_disconnect
+from ..state import client_left, leaves_at_half_close, owner_of, page_of, service_of, wait_for_disconnect
 from ..streaming import event_source, run_headers
 from .answer import Answer, pieces
 from .conversation import Conversation, RefusedError, refuse
@@ -89,6 +89,7 @@ class Exchange:
 
         stream: whether its answer will be streamed.
         """
+        leaves_at_half_close(self.request.scope)
         owner = owner_of(self.request)
         settings, model = self.service.settings, self.conversation.model
         alias = model if model in settings.serve.models else None
@@ -169,7 +170,7 @@ class Exchange:
         if result is not None:
             return self._response(run_id, result, body)
         if await self.request.is_disconnected():
-            return Response(status_code=CLIENT_LEFT)
+            return client_left(run_id, "is cancelled", self.headers(run_id))
         return StreamingResponse(
             self._spaced(run_id, body), media_type="application/json", headers=self.headers(run_id)
         )

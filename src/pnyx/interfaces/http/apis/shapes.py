@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ....core.caching.regex import regex
-from ..access import App, Message, Receive, Send
+from ..access import App
+from ..request_body import Message, Receive, Send
 
 __all__ = ["Shapes", "error_of", "is_of_api"]
 

@@ -39,12 +39,7 @@ PARTS = ("text", "thinking", "summary", "value", "content", "reasoning", "reason
 THOUGHT_PARTS = ("thinking", "reasoning", "reasoning_text", "thought")
 """Types of parts that are thoughts."""
 ENDS = (
-    "finish_reason",
-    "finishReason",
-    "stop_reason",
-    "stopReason",
-    "completionReason",
-    "done_reason",
+    *("finish_reason", "finishReason", "stop_reason", "stopReason", "completionReason", "done_reason"),
     "stop_type",
 )
 """Where replies of several forms say why they ended."""
@@ -175,6 +170,7 @@ class Reader(ABC):
             return
         if self._half or not text.isascii():
             text, self._half = whole_characters(self._half + text)
+            text = text if self.text else text.lstrip("\ufeff")
         if not text:
             return
         if self._broken:

@@ -11,6 +11,8 @@ from .reply import Reader, ToolCallParts, items, mapping, text_of
 __all__ = ["ResponsesReader"]
 
 _ENDS = {"completed": "stop"}
+_LAST = {"response.completed": "completed", "response.incomplete": "incomplete"}
+"""Events that end a stream -> the status of their response, which it may lack."""
 _WHOLE = {
     "response.output_text.done": "text",
     "response.refusal.done": "refusal",
@@ -29,12 +31,14 @@ class ResponsesReader(Reader):
         """Places of items whose deltas were read, and the types of these."""
         self._places: dict[str, object] = {}
         """The id of an item -> its place."""
+        self._commentary: set[object] = set()
+        """Places of messages before the answer."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         kind = text_of(document.get("type"))
         self.any = True
         if response := mapping(document.get("response")):
-            yield from self._response(response)
+            yield from self._response(response, _LAST.get(kind, ""))
         elif document.get("object") == "response":
             yield from self._response(document)
         elif kind.endswith(".delta"):
@@ -51,7 +55,7 @@ class ResponsesReader(Reader):
             self._streamed.add(self._place(document))
             yield from self._item(mapping(document.get("item")), self._place(document))
 
-    def _response(self, response: Mapping[str, Any]) -> Iterator[str]:
+    def _response(self, response: Mapping[str, Any], last: str = "") -> Iterator[str]:
         if found := report({"error": response.get("error")}):
             raise failure(found)
         self.model = text_of(response.get("model")) or self.model
@@ -62,23 +66,25 @@ class ResponsesReader(Reader):
                 yield from self._item(mapping(item), place)
         if not (self.text or self.refusal):
             yield from self.piece(response.get("output_text"))
-        status = text_of(response.get("status"))
+        status = text_of(response.get("status")) or last
         if status not in ("", "in_progress", "queued"):
             reason = text_of(mapping(response.get("incomplete_details")).get("reason"))
             self.end(reason or _ENDS.get(status, status))
 
     def _delta(self, kind: str, document: Mapping[str, Any], delta: object) -> Iterator[str]:
-        if kind == "response.output_text.delta":
+        if kind == "response.output_text.delta" and self._place(document) not in self._commentary:
             yield from self.piece(delta)
         elif kind == "response.refusal.delta":
             self.refusal.append(text_of(delta))
-        elif kind.startswith("response.reasoning"):
+        elif kind.startswith(("response.reasoning", "response.output_text")):
             self.think(delta)
         elif kind == "response.function_call_arguments.delta" and isinstance(delta, str):
             self.tools.setdefault(self._place(document), ToolCallParts()).written.append(delta)
 
     def _start(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
         """Read the start of an item, whose content follows in deltas or with its end."""
+        if item.get("phase") == "commentary":
+            self._commentary.add(place)
         if item.get("type") == "function_call":
             tool = self.tools.setdefault(place, ToolCallParts())
             tool.id, tool.name = text_of(item.get("call_id")), text_of(item.get("name"))
@@ -88,7 +94,10 @@ class ResponsesReader(Reader):
 
     def _item(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
         kind = text_of(item.get("type"))
-        if kind == "message" or item.get("role") == "assistant":
+        if item.get("phase") == "commentary":
+            for part in items(item.get("content")):
+                self.think(text_of(part))
+        elif kind == "message" or item.get("role") == "assistant":
             for part in items(item.get("content")):
                 yield from self._part(mapping(part))
         elif kind == "reasoning":
