@@ -1,7 +1,7 @@
 """Upper bounds of the tokens of a text, before a host has counted them.
 
 How many characters a token has depends on the encoding of the model and on the script. The figures of
-`token_bounds.toml` are measured: `python -m benchmarks.encodings`.
+`token_bounds.toml` are measured: `python -m benchmarks.token_bounds`.
 """
 
 from __future__ import annotations

