@@ -2,14 +2,15 @@
 
     .venv/bin/python -m benchmarks.budget_matrix [--protocol NAME] [--case NAME]
 
-Each cell runs once without a cap, and once under each cap; a run that pauses is resumed with four times the
-cost. Cells that are not as docs/budgets.md says are printed, then a table with a row for each case.
+Each cell runs once without a cap, and once under each cap; a run that pauses is resumed with the budget that
+its message names. Cells that are not as docs/budgets.md says are printed, then a table with a row a case.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import tempfile
 from base64 import b64encode
 from collections.abc import Mapping
@@ -42,9 +43,11 @@ PROTOCOLS = (
     *("escalate", "moa", "sample", "single", "voting"),
 )
 CAPS = (2.0, 1.2, 0.5)
+MOST_RESUMES = 6
 QUESTION = "Our team of six keeps four services in one repository. Should we split them into several?"
 PROSE = sized_text(round(100_000 / BYTES_OUT), "notes")
 SOURCES = sorted(Path(pnyx.__file__).parent.glob("run/**/*.py"))
+CHINESE = 1_400 * "工作组建议将四个服务保留在同一个代码仓库中 "
 RUSSIAN = 700 * "Рабочая группа рекомендует оставить четыре сервиса в одном репозитории. "
 HASHES = "".join(f'"sha512-{b64encode(sha512(b"%d" % n).digest()).decode()}",\n' for n in range(1_000))
 CODE = "".join(source.read_text("utf-8") for source in SOURCES)[:100_000]
@@ -75,6 +78,11 @@ def with_file(text: str) -> dict[str, Any]:
     return {"files": (File.of_text("notes.md", text.encode(), text),)}
 
 
+KNOWN = tuple(
+    replace(seat, model=f"h:{name}")
+    for seat, name in zip(SEATS, ("gpt-5", "gemini-2.5-pro", "deepseek-chat"), strict=True)
+)
+"""Models whose encoding is known by their names."""
 CACHED = priced(Price(3, 15, 0.3), Price(2, 10, 0.2), Price(0.25, 2, 0.025))
 CASES = {
     "plain": Case(),
@@ -88,7 +96,8 @@ CASES = {
     "100 kB of prose": Case(fields=with_file(PROSE)),
     "100 kB of code": Case(fields=with_file(CODE)),
     "100 kB of hashes": Case(bytes_in=1.55, fields=with_file(HASHES)),
-    "100 kB of Russian": Case(bytes_in=7.0, fields=with_file(RUSSIAN)),
+    "100 kB of Russian": Case(KNOWN, bytes_in=7.0, fields=with_file(RUSSIAN)),
+    "100 kB of Chinese": Case(KNOWN, bytes_in=3.6, fields=with_file(CHINESE)),
     "a prompt cache": Case(CACHED, caching=True),
     "a prompt cache, 100 kB": Case(CACHED, caching=True, fields=with_file(PROSE)),
     "dear and cheap models": Case(priced(Price(30, 150), Price(0.1, 0.4), Price(0.05, 0.2))),
@@ -159,8 +168,8 @@ def spec(protocol: str, case: Case, cap: float | None) -> Spec:
     )
 
 
-async def run(folder: Path, protocol: str, case: Case, cap: float | None, more: float = 0.0) -> list[Result]:
-    """The result under a cap and, if the run paused, that of a resume with the cap `more`."""
+async def run(folder: Path, protocol: str, case: Case, cap: float | None) -> list[Result]:
+    """The result under a cap and, as long as the run pauses, those of resumes with the budgets it names."""
     lab = {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "concurrency": 512}
     database = str(folder / f"{next(NUMBERS)}.db")
     settings = Settings.model_validate({"providers": {"h": lab}, "storage": {"url": database}})
@@ -169,8 +178,9 @@ async def run(folder: Path, protocol: str, case: Case, cap: float | None, more: 
             runner.resources.toolbox = Toolbox({"web_search": Look(case.tool)})
         handle = await runner.start(spec(protocol, case, cap))
         found = [await handle.result()]
-        if found[0].status == "paused":
-            found.append(await (await runner.resume(handle.run_id, budget_usd=more)).result())
+        while found[-1].status == "paused" and len(found) <= MOST_RESUMES:
+            budget = float(re.findall(r"--budget ([\d.]+)", found[-1].detail["message"])[-1])
+            found.append(await (await runner.resume(handle.run_id, budget_usd=budget)).result())
     return found
 
 
@@ -182,7 +192,8 @@ async def cell(folder: Path, protocol: str, case: Case) -> tuple[list[str], dict
     share = expected.cost / NUSD / cost if expected else 0.0
     counted = {"cells": 1, "expected within a factor of 2": int(0.5 <= share <= 2.0)}
     for times in CAPS:
-        first, *resumed = await run(folder, protocol, case, times * cost, 4 * cost)
+        first, *resumed = await run(folder, protocol, case, times * cost)
+        counted[f"resumes after {times:g}"] = len(resumed)
         counted[f"finished under {times:g} times"] = int(first.status not in ("paused", "failed"))
         if first.usage["cost_usd"] > times * cost * (1 + 1e-9):
             wrong.append(f"above the cap of {times:g} times")

@@ -1,6 +1,6 @@
 """How much of the prompts of a run hosts can read from their prompt cache.
 
-    .venv/bin/python -m benchmarks.caching [-p PROTOCOL]
+    .venv/bin/python -m benchmarks.caching [-p PROTOCOL] [--turns N]
 
 Drives each protocol with scripted replies of 1,500 to 3,000 characters. Two shares of all characters of
 prompts, system messages included:
@@ -112,15 +112,24 @@ class Seats:
         return f"{self.prose()}\nFinal answer: {turn}{seat}"
 
 
-def prompts(protocol: str, models: Sequence[str], context: int = 0) -> list[tuple[str, str]]:
-    """Run `protocol`; the model and the whole text of each prompt. context: its length in characters."""
-    seats = Seats()
+def prompts(protocol: str, models: Sequence[str], context: int = 0, turns: int = 1) -> list[tuple[str, str]]:
+    """Run `protocol`; the model and the whole text of each prompt. context: its length in characters.
+
+    turns: runs of a conversation, each with the decisions before it as further context.
+    """
+    seats, sent = Seats(), list[tuple[str, str]]()
     material = [Material("notes.md", seats.prose(context, context))] if context else []
-    driver = ProtocolDriver(
-        protocol, seats, seats=models, question=QUESTION, context=material, options=OPTIONS.get(protocol, {})
-    )
-    driver.decide()
-    return [(ask.seat.model, _text(ask)) for ask in driver.asks]
+    for n in range(1, turns + 1):
+        question = QUESTION if n == 1 else f"Point {n}: {seats.prose(100, 200)}?"
+        driver = ProtocolDriver(
+            protocol, seats, seats=models, question=question, context=material, options=OPTIONS.get(protocol)
+        )
+        driver.decide()
+        sent += [(ask.seat.model, _text(ask)) for ask in driver.asks]
+        answer = f"Question: {question}\n\nDecision: {driver.decision.answer}"
+        material = [*material, Material(f"Turn {n}", answer)]
+        seats.turns.clear()
+    return sent
 
 
 def _text(ask: Ask) -> str:
@@ -162,13 +171,15 @@ def _common(one: str, other: str) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("-p", "--protocol", action="append", help="repeatable; default: all")
-    names = parser.parse_args().protocol or sorted(protocols.names())
+    parser.add_argument("--turns", type=int, default=1, help="questions of a conversation; default: 1")
+    args = parser.parse_args()
+    names = args.protocol or sorted(protocols.names())
     print("| protocol | panel | context | prompts | characters | prefix | bound | prefix / bound |")
     print("|---|---|---|---|---|---|---|---|")
     for name in names:
         for panel, models in PANELS.items():
             for context in (0, CONTEXT):
-                sent = prompts(name, models, context)
+                sent = prompts(name, models, context, args.turns)
                 shares = measure(sent)
                 print(
                     f"| {name} | {panel} | {context:,} | {len(sent)} | {shares.characters:,} "

@@ -5,7 +5,8 @@
     pnyx batch questions.jsonl -m MODEL -p single --out after.jsonl         # with this one
     .venv/bin/python -m benchmarks.paired compare before.jsonl after.jsonl --seed 7000
 
-The questions are those of `small`, each with a seed for its model. `compare` grades the questions that both
+The questions are those of `small`, each with a seed for its model; with `--solved N`, and a file that has N
+other ones with their answers. `compare` grades the questions that both
 files have, prints how many each one has right, the difference with its interval, and McNemar's exact test.
 """
 
@@ -76,12 +77,17 @@ def main() -> None:
     compared.add_argument("after", type=Path)
     for command in (asked, compared):
         command.add_argument("--seed", type=int, default=7000)
+    asked.add_argument("--solved", type=int, default=0)
     options = parser.parse_args()
     if options.command == "compare":
         asyncio.run(compare(options.before, options.after, options.seed))
         return
-    for item in items(options.seed):
-        print(json.dumps({"id": item.id, "question": item.prompt, "seed": 1}))
+    known = items(options.seed)
+    for n, item in enumerate(known):
+        others = [known[(n + place) % len(known)] for place in range(1, options.solved + 1)]
+        text = "\n\n".join(f"Question: {other.prompt}\nAnswer: {other.target}" for other in others)
+        files = {"files": [{"name": "solved.md", "content": text}]} if others else {}
+        print(json.dumps({"id": item.id, "question": item.prompt, "seed": 1, **files}))
 
 
 if __name__ == "__main__":

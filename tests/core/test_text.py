@@ -172,7 +172,10 @@ def test_a_draft_inside_another_is_the_same_whatever_follows_it() -> None:
 
 def test_prompts_of_a_run_hold_the_text_that_they_share_once() -> None:
     before = Preamble(
-        Draft("s", "1", ("Be brief. " * 50,)), Draft("h", "2", ("Should we?",)), Draft("n", "3", ())
+        Draft("s", "1", ("Be brief. " * 50,)),
+        Draft("", "", ()),
+        Draft("h", "2", ("Should we?",)),
+        Draft("n", "3", ()),
     )
     tasks = [Draft("t", "4", (f"Task {n}.",), preamble=replace(before)) for n in range(3)]
     prompts = [task.render(salt="s") for task in tasks]

@@ -260,6 +260,7 @@ def test_names_of_models_in_files_are_not_masked_where_a_call_must_repeat_them()
 
 
 def test_each_piece_of_the_history_ends_what_the_next_step_begins_with() -> None:
-    prompt = opening(offer=OFFER).prompt
-    assert [prompt.text[:at].splitlines()[-2] for at in prompt.breaks] == ["model = 'claude-1'", "two", "two"]
-    assert len(opening().prompt.breaks) == 1
+    for prompt in (opening(offer=OFFER).prompt, opening().prompt):
+        whole, piece, question = prompt.breaks
+        assert [prompt.text[:at].splitlines()[-2][:5] for at in (piece, whole)] == ["model", "two"]
+        assert prompt.text[whole:question].strip().startswith("The question:")

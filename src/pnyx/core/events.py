@@ -259,8 +259,8 @@ class Budget(_Base):
     """A budget changed state. scope: the budget.
 
     kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does not
-    fit; or the run, which is expected to cost `expected_usd`, and is not begun) | "raised" | "overrun" (a
-    call cost `overrun_usd` more than its reservation).
+    fit; or the run, which is expected to cost `expected_usd`, and is not begun; for the run's own budget,
+    that is what it still needs) | "raised" | "overrun" (a call cost `overrun_usd` more than its reservation).
     """
 
     type: ClassVar[Literal["budget"]] = "budget"

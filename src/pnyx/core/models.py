@@ -27,7 +27,7 @@ __all__ = [
 
 NUSD = 1_000_000_000
 """Nano-USD per USD. Ledgers count whole nano-USD, so that sums are exact in every process."""
-REVISION = 2
+REVISION = 3
 """The revision of what protocols do. A run keeps the one that it started with, so that it can be resumed."""
 WRITE, WRITE_1H = 1.25, 2.0
 """What input written to a prompt cache costs, as a multiple of other input: kept for minutes, for an hour."""

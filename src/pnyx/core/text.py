@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from typing import TypeAlias
 
 from ..errors import PromptError
 from .context.fences import MAX_CHARS, Document, Material, fence, fenced, nonce_of, shorten
+from .context.token_bounds import estimate_tokens, most_tokens
 
 __all__ = [
     "MAX_CHARS",
@@ -34,13 +33,6 @@ __all__ = [
     "shorten",
 ]
 
-_KINDS = bytes(
-    ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in string.ascii_letters else "0")
-    for n in range(256)
-).translate(bytes.maketrans(string.ascii_letters.encode(), b"a" * 26 + b"A" * 26))
-"""Byte -> a for small letters, A for capitals, blank, 0 for others of ASCII, ~ beyond it."""
-LETTERS_PER_TOKEN = 2.7
-"""Fewer than in words of any language in ASCII, and of code, with the tokenizer that splits them finest."""
 NONCE = object()
 """The place of `{{nonce}}` in a draft."""
 JOINT = "\n\n"
@@ -55,9 +47,9 @@ class Prompt:
 
     text: the user message. system: the system message, "" for none. material: (start, end) in `text` of each
     piece of material inside fences that may be shortened. images: what identifies the images that are sent
-    with it, see `Document`. breaks: offsets in `text` at which a prefix ends that later prompts of
-    the run share: after the question with its context, and after each contribution. spare: (start, end) in
-    `text` of the contributions that the task does not need, oldest first.
+    with it, see `Document`. breaks: offsets in `text` at which a prefix ends that later prompts share: first
+    of all after the context, then after each piece of it, the question and each contribution. spare: (start,
+    end) in `text` of the contributions that the task does not need, oldest first.
     """
 
     id: str
@@ -87,17 +79,18 @@ Piece: TypeAlias = "str | tuple[Material, ...] | Draft | object"
 class Preamble:
     """What a prompt has before its task, the same for all steps and seats of a run but for what is new.
 
-    system: the system message. head: the question, and the run's context. notice: explains the nonce,
-    before the first contribution. contributions: what seats have written, oldest first. needed: the places
+    system: the system message. context: files, and what else the question is about. question: after it,
+    since other questions may have the same context. notice: explains the nonce, before the first
+    contribution. contributions: what seats have written, oldest first. needed: the places
     of those that the task needs. needed_short: the places of those that a short prompt shows; a long one
     shows all. fences: contributions that are already fenced, by what determines the result. Names in the
-    system message, in the question and in `subject` are subject matter; with a subject, each piece of the
-    head's material ends a prefix that later prompts share. texts: long texts that prompts of a run have in
-    common, so that each is in memory once.
+    system message, in the question and in `subject` are subject matter. texts: long texts that prompts of a
+    run have in common, so that each is in memory once.
     """
 
     system: Draft
-    head: Draft
+    context: Draft
+    question: Draft
     notice: Draft
     contributions: tuple[Material, ...] = ()
     needed: frozenset[int] = frozenset()
@@ -184,16 +177,21 @@ class _Rendering:
             return self._without_preamble(task)
         self.fences = before.fences
         system = list(before.system.flat(self.short, self.sources))
-        head = list(before.head.flat(self.short, self.sources))
+        context = list(before.context.flat(self.short, self.sources))
+        question = list(before.question.flat(self.short, self.sources))
         role = list(self.role.flat(self.short, inner)) if self.role else []
-        self.trusted = [*system, *role, *head, before.subject]
+        self.trusted = [*system, *role, *context, *question, before.subject]
         every = range(len(before.contributions))
         places = [n for n in every if n in before.needed_short] if self.short else list(every)
         shown = tuple(before.contributions[n] for n in places)
 
-        self._write(head)
-        # Where tools are offered, the next request of the task has the same material, and more behind it.
-        breaks = [*(end for _, end in self.blocks if before.subject), self.length]
+        breaks: list[int] = []
+        if context:
+            self._write(context)
+            # The next question may have the same material, and more behind it.
+            breaks = [self.length, *(end for _, end in self.blocks[:-1])]
+        self._part(question)
+        breaks.append(self.length)
         blocks: list[tuple[int, int]] = []
         if shown:
             if not self.explained:
@@ -230,8 +228,9 @@ class _Rendering:
         return "+".join(draft.id for draft in self.sources)
 
     def _part(self, pieces: Sequence[Piece]) -> None:
-        """Write a part, with one empty line before it."""
-        self._add(JOINT)
+        """Write a part, with one empty line before it if it is not the first."""
+        if self.length:
+            self._add(JOINT)
         self._write(pieces)
 
     def _write(self, pieces: Sequence[Piece]) -> None:
@@ -314,24 +313,3 @@ def replace_invalid(text: str) -> str:
 def combine_digests(digests: Sequence[str]) -> str:
     """The SHA-256 of nested templates; the digest itself if there is only one."""
     return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
-
-
-def estimate_tokens(text: str) -> int:
-    """An upper bound of the tokens of `text` in any language, with two bytes per token, or `most_tokens`."""
-    return max(len(text.encode("utf-8", "surrogatepass")) // 2 + 8, most_tokens(text))
-
-
-def most_tokens(text: str) -> int:
-    """A closer upper bound of the tokens of `text`, for what a call may cost.
-
-    2.7 letters of ASCII are a token, and blanks belong to the words beside them: about three bytes per token
-    in English prose. Any other byte may be a token of its own, and words end between letters of two cases,
-    as in numbers, hashes and Base64; beyond ASCII two bytes are a token.
-    """
-    kinds = text.encode("utf-8", "surrogatepass").translate(_KINDS)
-    other, beyond = kinds.count(b"0"), kinds.count(b"~")
-    letters = len(kinds) - other - beyond - kinds.count(b" ")
-    # A capital may also begin a word, so its second side counts for half.
-    cases = kinds.count(b"aA") + kinds.count(b"Aa") / 2
-    tokens = ceil(letters / LETTERS_PER_TOKEN + cases) + other
-    return min(tokens + beyond, max(tokens + beyond // 2, len(kinds) // 2)) + 8

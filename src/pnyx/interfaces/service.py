@@ -37,7 +37,7 @@ from .fair_slots import FairSlots
 from .key_quota import KeyQuota
 from .permissions import Permissions
 from .reading_turns import ReadingTurns
-from .render.conversation import earlier_turns
+from .render.conversation import earlier_turns, next_turn
 from .run_records import RunRecords
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class RunService(RunRecords):
         seats = (await self.resolve(replace(request, files=()), owner)).seats
         name = row.conversation or await self.begin_conversation(row.id)
         request = replace(request, context=earlier_turns(turns, seats))
-        return await self.resolve(request, owner, conversation=name)
+        return next_turn(await self.resolve(request, owner, conversation=name), row)
 
     def _roots(self) -> list[Path]:
         return [Path(root).expanduser() for root in self.settings.tools.file_read.roots]

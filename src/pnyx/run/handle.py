@@ -38,7 +38,8 @@ from .performer import Performer
 from .result import Result, Summary
 from .spec import Spec
 from .spending.claim import learn_cost
-from .spending.exhaustion import exhausted_event, reason, remedy
+from .spending.exhaustion import exhausted_event, reason, remedy, with_rest
+from .spending.expectation import expect
 
 __all__ = ["RunHandle"]
 
@@ -247,6 +248,8 @@ class RunHandle:
         message = str(why)
         if isinstance(why, ledger.Exhausted):
             event = exhausted_event(why, self.context.now())
+            spent, calls = self.context.spent_nusd, self.context.settled_calls
+            event = with_rest(event, expect(self.spec), spent, calls)
             await self.context.journal.append(event)
             message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
             message = f"{why.because}. {message}" if why.because else message

@@ -10,6 +10,7 @@ from hashlib import sha256
 from ..config.schema import Settings
 from ..config.stored_keys import ENVIRONMENT
 from ..core.events import Event
+from ..core.models import REVISION
 from ..errors import ConfigError
 from ..protocols.shared import grounding
 from ..providers.installed import address, key_variables
@@ -107,7 +108,7 @@ class RunResources:
             epoch,
             past=past,
             inherited=inherited,
-            by_name=spec.revision < 2,
+            by_name=spec.revision < REVISION,
             observe=summary.add,
             publish=broadcast.publish,
             on_stop=stop_requests.request,

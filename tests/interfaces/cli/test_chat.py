@@ -67,6 +67,18 @@ def test_a_follow_up_sees_the_question_and_the_decision_before_it_as_fenced_mate
         assert "And which version?" in text.replace(fence[0], "")
 
 
+def test_requests_of_later_turns_begin_with_what_an_earlier_turn_sent(lab: ScriptedHost, talk: Talk) -> None:
+    lab.on("*", text="Postgres it is.\nFinal answer: yes")
+    first = talk("Which database?", "Which version?", args=("-p", "single"))
+    talk("Which disk?", args=("--resume", conversation_of(first.err), "-p", "single"))
+    _, second, third = (request.body["messages"] for request in lab.log)
+    assert third[0] == second[0]
+    shared = second[1]["content"].partition("The question:")[0]
+    assert "Turn 1>" in shared
+    assert third[1]["content"].startswith(shared)
+    assert "Turn 2>" in third[1]["content"]
+
+
 def test_turns_are_runs_like_any_other(lab: ScriptedHost, talk: Talk) -> None:
     done = talk("One?", "/protocol single", "Two?")
     runs = pnyx("runs", "--json").json

@@ -11,6 +11,8 @@ from pnyx.core.text import Material, Prompt
 from pnyx.prompts import load
 from pnyx.protocols.consensus import PROTOCOL
 from pnyx.protocols.shared.transcript import HISTORY, Transcript
+from pnyx.providers.base import Message
+from pnyx.providers.hosted.texts import marked_parts
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.seats import seat
 
@@ -24,13 +26,14 @@ def transcript(*context: Material, panel: Panel = PANEL, instructions: str = "")
     return Transcript(brief, panel, SYSTEM)
 
 
-def test_context_follows_the_question_fenced_and_introduced() -> None:
+def test_context_stands_before_the_question_fenced_and_introduced() -> None:
     draft = transcript(*NOTES).opening(TASK())
     for short in (False, True):
         prompt = draft.render(salt="s", short=short)
         nonce = re.findall(r"<(m[0-9a-f]{10}) ", prompt.text)[0]
         head = prompt.text[: prompt.breaks[0]]
-        assert head.index("How many?") < head.index(f"lines marked {nonce}")
+        assert "How many?" not in head
+        assert "How many?" in prompt.text[prompt.breaks[0] : prompt.breaks[-1]]
         assert head.index(f"lines marked {nonce}") < head.index(f"<{nonce} [1] Almanac>\nNine.\n")
         assert head.endswith(f"<{nonce} [2] Ledger>\nTen.\n</{nonce}>")
         assert "How many?" not in prompt.system
@@ -60,7 +63,20 @@ def test_a_prompt_begins_with_the_one_before_it_up_to_its_breaks() -> None:
         assert two.breaks[: len(one.breaks)] == one.breaks
         assert two.text.startswith(one.text[: one.breaks[-1]])
         assert one.system == two.system
-    assert len(prompts[-1].breaks) == 1 + 4
+    context, question, contributions = len(NOTES), 1, 4
+    assert len(prompts[-1].breaks) == context + question + contributions
+
+
+def test_another_question_about_the_same_context_and_more_begins_alike() -> None:
+    """As a follow-up and as a subtask have it; a host looks for what it knows where parts end."""
+    first = transcript(*NOTES[:1]).opening(TASK()).render(salt="s")
+    brief = Brief("How many more?", "2026-01-02", context=NOTES)
+    second = Transcript(brief, PANEL, SYSTEM).opening(TASK()).render(salt="s")
+    assert second.system == first.system
+    assert second.text.startswith(first.text[: first.breaks[0]])
+    assert first.breaks[0] in second.breaks
+    parts = marked_parts(Message("user", second.text, breaks=second.breaks))
+    assert [marked for _, marked in parts] == [False, True, True, False]
 
 
 def test_simultaneous_contributions_stand_in_one_order_for_the_whole_run() -> None:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from pnyx.core.events import Budget, CallStarted
 from pnyx.core.models import NUSD
-from pnyx.run.spending.exhaustion import batch_remedy, exhausted_event, reason, remedy, sufficient_cap
+from pnyx.run.spending.exhaustion import (
+    batch_remedy,
+    exhausted_event,
+    reason,
+    remedy,
+    sufficient_cap,
+    with_rest,
+)
+from pnyx.run.spending.expectation import Expectation
 from pnyx.store.money.ledger import Account, Exhausted
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -91,6 +99,20 @@ def test_the_suggested_cap_has_room_for_the_call_and_is_a_round_number(
     cap = round(float(text) * NUSD)
     assert spent + reserved + amount <= cap <= 2.5 * (spent + reserved + amount)
     assert text.replace(".", "").strip("0") in ("1", "2", "5")
+
+
+@given(st.integers(0, 10**12), st.integers(0, 60), st.integers(1, 10**9))
+def test_the_suggested_cap_has_room_for_the_rest_of_the_run(spent: int, calls: int, amount: int) -> None:
+    expectation = Expectation(12.0, 120_000_000, 15_000_000, 5_000_000, 600_000_000)
+    spent = spent if calls else 0
+    error = Exhausted(Account("run:r1", 1, spent, 0), amount)
+    exhausted = with_rest(exhausted_event(error, ""), expectation, spent, calls)
+    cap = round(float(sufficient_cap(exhausted)) * NUSD)
+    assert cap >= expectation.total(spent, calls, None)
+    assert cap >= 2 * spent or calls < expectation.calls
+    assert "the next call may cost" in reason(exhausted)
+    day = exhausted_event(Exhausted(Account("day:2026-11-25", 1, spent, 0), amount), "")
+    assert with_rest(day, expectation, spent, calls) == day
 
 
 CAPS: dict[str, dict[str, Any]] = {

@@ -107,12 +107,18 @@ def _words(start: str) -> Iterator[Word]:
 
 def _words_at(text: str, numbers: Sequence[int]) -> list[Word]:
     """Those of the words with these numbers, in ascending order, that `text` has."""
-    start, count = _start(text), numbers[-1] + 1
+    start = _start(text)
     if start.isascii():
         # The same words in a quarter of the time.
-        matches = list(islice(_PLAIN.finditer(start.lower()), count))
-        return [(*matches[n].span(), matches[n][1]) for n in numbers if n < len(matches)]
-    until = list(islice(_words(start), count))
+        matches, at, found = _PLAIN.finditer(start.lower()), 0, list[Word]()
+        for n in numbers:
+            match = next(islice(matches, n - at, None), None)
+            if match is None:
+                break
+            found.append((*match.span(), match[1]))
+            at = n + 1
+        return found
+    until = list(islice(_words(start), numbers[-1] + 1))
     return [until[n] for n in numbers if n < len(until)]
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ...core.decision import DECIDED
 from ...core.models import Seat, money, total_usd
 from ...core.text import Material, estimate_tokens
+from ...run.spec import Spec
+from ...store.records.run_row import RunRow
 from ..views.records import Record
 from ..views.transcript import quantity
 from .markdown import Markdown, Redact
 
-__all__ = ["as_markdown", "cost", "earlier_turns"]
+__all__ = ["as_markdown", "cost", "earlier_turns", "next_turn"]
 
 MOST_TOKENS = 6_000
 """Most tokens of earlier turns, by `estimate_tokens`: about 12,000 characters of English, a few answers.
@@ -42,6 +45,11 @@ def earlier_turns(turns: Sequence[Record], seats: Sequence[Seat]) -> tuple[Mater
         left -= estimate_tokens(text)
         shown.append(Material(f"Turn {number}", text))
     return tuple(reversed(shown))
+
+
+def next_turn(spec: Spec, before: RunRow) -> Spec:
+    """`spec` as the turn after the run `before`: with its salt, so that their prompts share a prefix."""
+    return replace(spec, salt=before.spec.get("salt", spec.salt))
 
 
 def _summary(turn: Record, tokens: int) -> str:

@@ -28,7 +28,7 @@ HISTORY = 60_000
 class Transcript:
     """What the seats of a run have written, in one order for all readers; it only grows.
 
-    A prompt of the run is the system message, the question with its context, the transcript, and the task.
+    A prompt of the run is the system message, the context, the question, the transcript, and the task.
     system: the template of the protocol's system message.
     """
 
@@ -47,16 +47,16 @@ class Transcript:
             message = Draft("", "", (tools, "\n", message), message.variant(short=True))
             after.append(tools.variant(short=True))
         # Small models keep the system message of their template, and read the rest of it after the question.
-        question = Draft("", "", (), Draft("", "", tuple(piece for one in after for piece in ("\n", one))))
-        head = Draft("", "", (QUESTION(question=brief.question, today=brief.today), question))
+        rest = Draft("", "", (), Draft("", "", tuple(piece for one in after for piece in ("\n", one))))
+        question = Draft("", "", (QUESTION(question=brief.question, today=brief.today), rest))
+        context = list[Draft | str]()
         if brief.files:
-            files = tuple(one.document for one in brief.files)
-            head = Draft("", "", (head, "\n", FILES(files=files)))
+            context.append(FILES(files=tuple(one.document for one in brief.files)))
         if brief.context:
-            head = Draft("", "", (head, "\n", CONTEXT(context=brief.context)))
+            context += ["\n", CONTEXT(context=brief.context)]
         # A call must repeat what stands in a file to the letter, also where that is the name of a model.
         subject = "\n".join(one.text for one in brief.context) if brief.offer is not None else ""
-        self._before = Preamble(message, head, NOTICE(), subject=subject)
+        self._before = Preamble(message, Draft("", "", tuple(context)), question, NOTICE(), subject=subject)
         self._order = panel.shuffle([seat.label for seat in panel.seats])
         self._contributions: dict[str, Material] = {}
 

@@ -55,12 +55,12 @@ def with_schema(call: Call, schema: Schema) -> Call:
 def marked_parts(message: Message) -> list[tuple[str, bool]]:
     """The text in a part for each prefix that other requests share, and whether a mark for a cache follows.
 
-    The first and the last have one: earlier requests have written those between to the cache. A host looks
-    for them where parts end.
+    The first of `breaks` and the last part have one: earlier requests have written those between to the
+    cache. A host looks for them where parts end.
     """
     places = sorted(set(message.breaks) - {0})
     parts = [
-        (sendable(message.text[start:end]), end in (places[0], places[-1]))
+        (sendable(message.text[start:end]), end in (message.breaks[0], places[-1]))
         for start, end in pairwise((0, *places))
     ]
     rest = message.text[places[-1] if places else 0 :]

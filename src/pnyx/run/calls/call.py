@@ -196,7 +196,7 @@ class ModelCall:
             return False
         self.ask, self.cut_chars = shortened
         text = self._text()  # not kept, as it is a copy of the prompt
-        self.size, self.input_tokens = tokens(text), most_tokens(text)
+        self.size, self.input_tokens = tokens(text), most_tokens(text, self.ask.seat.name)
         return True
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:

@@ -8,8 +8,17 @@ from ...core.events import Budget
 from ...core.models import NUSD, money
 from ...store.money.ledger import Exhausted
 from .budget import budget_event, nusd
+from .expectation import Expectation
 
-__all__ = ["batch_remedy", "exhausted_event", "reason", "remedy", "rounded_cap", "sufficient_cap"]
+__all__ = [
+    "batch_remedy",
+    "exhausted_event",
+    "reason",
+    "remedy",
+    "rounded_cap",
+    "sufficient_cap",
+    "with_rest",
+]
 
 NAMES = {
     "run": "Budget",
@@ -27,6 +36,20 @@ def exhausted_event(error: Exhausted, time: str) -> Budget:
     return event if error.expected is None else replace(event, expected_usd=error.expected / NUSD)
 
 
+def with_rest(event: Budget, expectation: Expectation | None, spent: int, calls: int) -> Budget:
+    """`event` of a run's own budget with what the run still needs, so that one larger budget is enough.
+
+    expectation: of the run; None if unknown. spent: nUSD, by its first `calls` calls. A run that has had its
+    usual calls may take as long again.
+    """
+    if _kind(event) != "run" or expectation is None:
+        return event
+    needed = expectation.remaining(spent, calls, 1.0)
+    if calls >= expectation.calls:
+        needed = max(needed, spent)
+    return replace(event, expected_usd=needed / NUSD)
+
+
 def reason(event: Budget) -> str:
     """Return why the call was not sent: "Budget too small: the next call may cost up to $0.06 and …".
 
@@ -34,7 +57,7 @@ def reason(event: Budget) -> str:
     """
     left = money(_left_nusd(event) / NUSD)
     call = "the next call"
-    if event.expected_usd is not None:
+    if event.expected_usd is not None and _kind(event) != "run":
         problem = f"the run is expected to cost {money(event.expected_usd)} and {left} is left"
     elif event.next_usd is None:
         problem = f"{call} costs more than the {left} that is left"
@@ -64,9 +87,10 @@ def batch_remedy(event: Budget) -> str:
 
 
 def sufficient_cap(event: Budget) -> str:
-    """Return a cap in USD with room for the call or the run, as a person types it.
+    """Return a cap in USD with room for the call and the run, as a person types it.
 
-    It is what is spent and reserved, plus the call, rounded up to 1, 2 or 5 times a power of ten.
+    It is what is spent and reserved, plus the call or the rest of the run, rounded up to 1, 2 or 5 times a
+    power of ten.
     """
     needed = nusd(event.spent_usd) + nusd(event.reserved_usd)
     return rounded_cap(needed + max(nusd(event.next_usd), nusd(event.expected_usd)))

@@ -27,7 +27,7 @@ from ....run.spec import Spec
 from ....similar import nearest
 from ...keys import LOCAL
 from ...open_settings import open_settings
-from ...render.conversation import as_markdown, cost, earlier_turns
+from ...render.conversation import as_markdown, cost, earlier_turns, next_turn
 from ...render.terminal import clip, columns
 from ...service import RunService
 from ...stop_signals import stop_signals
@@ -134,6 +134,8 @@ class Session:
         earlier = earlier_turns(self.turns, self.spec.seats)
         request = replace(self.choices, question=question, context=earlier, files=self.files)
         spec = resolve(request, self.settings, conversation=self.name)
+        if self.turns:
+            spec = next_turn(spec, await self.service.find(self.turns[-1].row.id, LOCAL))
         note_files(self.output, spec)
 
         async def start(service: RunService) -> RunHandle:

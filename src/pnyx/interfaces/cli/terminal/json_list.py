@@ -18,12 +18,11 @@ class JsonList:
         self._stream, self._before = stream, "["
 
     def add(self, documents: Sequence[Any]) -> None:
-        pieces = []
-        for one in documents:
-            # No text in JSON has a line break.
-            pieces.append(f"{self._before}\n  " + json.dumps(one, indent=2).replace("\n", "\n  "))
+        if documents:
+            # All at once: each call of `dumps` leaves some objects to the collector of garbage.
+            written = json.dumps(documents, indent=2).removeprefix("[").removesuffix("\n]")
+            self._stream.write(self._before + written)
             self._before = ","
-        self._stream.write("".join(pieces))
 
     def end(self) -> None:
         self._stream.write("[]\n" if self._before == "[" else "\n]\n")

@@ -1,0 +1,60 @@
+"""How many tokens a text has at most, by its scripts and the model that reads it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.core.context.token_bounds import SCRIPTS, most_tokens, script_counts
+
+COUNTED = tomllib.loads(Path(__file__).with_name("token_counts.toml").read_text("utf-8"))
+MODELS = (
+    *("openai/gpt-4o", "gemini-2.5-pro", "deepseek-chat", "qwen3-32b"),
+    *("meta-llama/Llama-3.3-70B-Instruct", "house-model"),
+)
+"""A model with each encoding of the table of counts, and one whose encoding nobody knows."""
+
+
+@pytest.mark.parametrize("language", COUNTED)
+def test_the_bound_holds_for_each_encoding_and_is_close_for_known_ones(language: str) -> None:
+    text = COUNTED[language]["text"]
+    for model, tokens in zip(MODELS, COUNTED[language]["tokens"], strict=True):
+        bound = most_tokens(text, model)
+        assert bound >= tokens, model
+        assert bound <= 4 * tokens + 8, model
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        *[(name, True) for name in ("gpt-5-mini", "o3", "o4-mini", "gpt-oss:20b", "models/gemini-2.5-flash")],
+        *[(name, True) for name in ("gemma3:12b", "deepseek-reasoner", "Qwen/Qwen2.5-72B-Instruct")],
+        *[(name, False) for name in ("gpt-4", "gpt-3.5-turbo", "deepseek-r1-distill-llama-70b", "qwen3.5")],
+        *[(name, False) for name in ("claude-sonnet-4-5", "mistral-large", "my-gpt-4o-clone", "solo1")],
+    ],
+)
+def test_an_encoding_is_known_by_the_name_of_the_model(model: str, known: bool) -> None:
+    text = COUNTED["Russian"]["text"]
+    assert (most_tokens(text, model) < most_tokens(text)) is known
+
+
+def test_few_letters_of_other_languages_make_a_text_no_longer_slavic() -> None:
+    text = "четыре сервиса " * 60
+    assert most_tokens(text + "ө" * 9) > 1.2 * most_tokens(text)
+    assert script_counts((text + "Ґ").encode())["Slavic"] == sum(map(str.isalpha, text))
+
+
+@given(st.text(max_size=200), st.sampled_from(MODELS))
+def test_each_character_counts_once_and_never_for_more_than_its_bytes(text: str, model: str) -> None:
+    data = text.encode()
+    assert sum(script_counts(data).values()) <= len(text)
+    assert most_tokens(text, model) <= most_tokens(text) <= len(data) + 8
+
+
+def test_no_two_scripts_have_the_same_first_bytes() -> None:
+    firsts = [first for firsts in SCRIPTS.values() for first in firsts]
+    assert len(set(firsts)) == len(firsts)
