@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import string
 import tomllib
-from functools import cache
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
+
+from ..caching.regex import regex
 
 __all__ = ["SCRIPTS", "estimate_tokens", "most_tokens", "script_counts"]
 
@@ -38,14 +40,14 @@ class _Encoding(NamedTuple):
 
 _ENCODINGS = [
     _Encoding(
-        re.compile(models, re.IGNORECASE),
+        regex(models, re.IGNORECASE),
         {script: row["tokens"][n] for script, row in _TABLE["scripts"].items()},
     )
     for n, models in enumerate(_TABLE["models"])
 ]
 
 
-@cache
+@lru_cache(1000)  # clients name models
 def _tokens_by_script(model: str) -> dict[str, float]:
     """The most tokens of a character of each script for `model`; "": for any."""
     return next(one.tokens for one in _ENCODINGS if one.models.search(model))
