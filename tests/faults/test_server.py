@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ import httpx2
 import pytest
 
 from tests.faults.trial import Trial, most_memory, received
+from tests.support import waiting
 from tests.support.announced import address_and_key
 from tests.support.assistants import HELLO
 from tests.support.forked import Process
@@ -80,15 +81,8 @@ async def over(client: httpx2.AsyncClient, run: str, within: float = 60.0) -> di
 
 
 async def until(true: Callable[[], Any], within: float = 300.0) -> Any:
-    """Wait until a value is true and return it. The value may be awaitable."""
-    async with asyncio.timeout(within):
-        while True:
-            value = true()
-            if isinstance(value, Awaitable):
-                value = await value
-            if value:
-                return value
-            await asyncio.sleep(0.02)
+    """Wait longer than `waiting.until` does: for many runs at once, and for processes that are killed."""
+    return await waiting.until(true, within)
 
 
 async def stops(client: httpx2.AsyncClient) -> bool:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 __all__ = ["STALL_S", "until", "until_midnight"]
-
-T = TypeVar("T")
 
 STALL_S = 30.0
 """What ends at once has ended after this time on the slowest machine. What hangs in tests takes a minute."""
@@ -29,10 +27,14 @@ def until_midnight(now: float) -> float:
     return max((seconds for seconds in left if seconds < MIDNIGHT_S), default=0.0)
 
 
-async def until(true: Callable[[], T], within: float = 2 * STALL_S) -> T:
-    """Wait until a value is true, and return it."""
+async def until(true: Callable[[], Any], within: float = 2 * STALL_S) -> Any:
+    """Wait until a value is true, and return it. The value may be awaitable."""
     deadline = time.monotonic() + within
-    while not (value := true()):
+    while True:
+        value = true()
+        if isinstance(value, Awaitable):
+            value = await value
+        if value:
+            return value
         assert time.monotonic() < deadline, "it did not come true in time"
         await asyncio.sleep(0.005)
-    return value

@@ -23,7 +23,7 @@ from pnyx.run import journal
 from pnyx.run.result import Result
 from pnyx.store.store_errors import StoreErrors
 from tests.interfaces.conftest import KEY
-from tests.interfaces.http.test_runs import VOTE, wait_until
+from tests.interfaces.http.test_runs import VOTE
 from tests.interfaces.shell import pnyx
 from tests.support.assistants import over_http
 from tests.support.scripted import ScriptedHost
@@ -168,7 +168,7 @@ async def test_a_server_error_does_not_count_as_a_disconnect(
             (run,) = (await client.get("/v1/runs")).json()
             return run if run["status"] != "running" else None
 
-        assert (await wait_until(over))["status"] == "consensus"
+        assert (await until(over))["status"] == "consensus"
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ async def test_one_that_waits_for_a_run_has_left_and_can_read_what_becomes_of_it
     if outcome == "continues":
         assert (await server.service.find(run)).status == "running"
     else:
-        await ended(server, run, "cancelled")
+        await until(lambda: cancelled(server, run))
 
 
 @pytest.mark.parametrize("cancel", [False, True])
@@ -110,13 +110,11 @@ async def test_one_that_follows_a_run_reads_it_to_its_end_unless_it_is_to_be_can
         one.writer.write_eof()
         (run,) = [record.row.id for record in await server.service.list_runs(limit=2)]
         if cancel:
-            await ended(server, run, "cancelled")
+            await until(lambda: cancelled(server, run))
         go_on.set()
         text = (await one.rest()).decode()
     assert ("event: run_finished" in text) is not cancel
 
 
-async def ended(server: ServerHandle, run: str, status: str) -> None:
-    async with asyncio.timeout(60):
-        while (await server.service.find(run)).status != status:  # noqa: ASYNC110 (it happens elsewhere)
-            await asyncio.sleep(0.02)
+async def cancelled(server: ServerHandle, run: str) -> bool:
+    return (await server.service.find(run)).status == "cancelled"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from pnyx.interfaces.keys import LOCAL
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server
+from tests.support.waiting import until
 
 VOTE = {"question": "Why?", "protocol": "voting"}
 
@@ -30,14 +30,6 @@ async def run_process(*args: str) -> str:
 
 async def run_command(*args: str) -> Any:
     return json.loads(await run_process(*args))
-
-
-async def wait_until(condition: Callable[[], Awaitable[Any]]) -> Any:
-    """Wait until `condition` returns a true value, and return that value."""
-    async with asyncio.timeout(60):
-        while not (value := await condition()):  # noqa: ASYNC110 (it happens elsewhere)
-            await asyncio.sleep(0.02)
-        return value
 
 
 async def test_a_run_over_http_stores_the_same_rows_as_the_command_line(server: ServerHandle) -> None:
@@ -72,7 +64,7 @@ async def test_without_wait_the_state_is_returned_and_the_result_read_later(
             now = (await client.get(where)).json()
             return now if now["status"] != "running" else None
 
-        now = await wait_until(finished)
+        now = await until(finished)
         assert now["answer"]
         (listed,) = (await client.get("/v1/runs", params={"limit": 5})).json()
         assert datetime.fromisoformat(listed.pop("created_at")).tzinfo is not None
@@ -130,7 +122,7 @@ async def test_a_run_of_another_process_can_be_followed(server: ServerHandle, la
         async def started() -> Any:
             return (await client.get("/v1/runs")).json()
 
-        runs = await wait_until(started)
+        runs = await until(started)
         async with client.stream("GET", f"/v1/runs/{runs[0]['run_id']}/events") as response:
             events = [event async for event in events_of(response)]
     assert (await work)["run_id"] == runs[0]["run_id"]
@@ -259,7 +251,7 @@ async def test_a_client_that_stops_reading_counts_as_disconnected(
             now = (await client.get(f"/v1/runs/{run}")).json()
             return now if now["status"] != "running" else None
 
-        assert (await wait_until(finished))["status"] == "cancelled"
+        assert (await until(finished))["status"] == "cancelled"
 
 
 async def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_budget(
