@@ -259,8 +259,9 @@ class Budget(_Base):
     """A budget changed state. scope: the budget.
 
     kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does not
-    fit; or the run, which is expected to cost `expected_usd`, and is not begun; for the run's own budget,
-    that is what it still needs) | "raised" | "overrun" (a call cost `overrun_usd` more than its reservation).
+    fit; or the run, which is expected to cost `expected_usd`, is not begun) | "raised" | "overrun" (a call
+    cost `overrun_usd` more than its reservation). expected_usd: if the next call does not fit into the run's
+    own budget, what the run still needs.
     """
 
     type: ClassVar[Literal["budget"]] = "budget"

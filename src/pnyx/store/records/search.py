@@ -126,7 +126,8 @@ def _in_postgresql(connection: Connection, query: _Query, place: Place) -> Hits:
         marked = _ranked(connection, query.words, ids, start, wanted)
         rows = store.rows(connection, list(marked), store.LIST_CHARS)
         found += [_hit(row, marked[row.id]) for row in rows]
-        end, ((last, more), *_) = start.skip + len(rows), newest
+        last, more = newest[0]
+        end = start.skip + len(rows)
         if end < len(ids):
             found.next = start._replace(skip=end)
         elif start.every and more:
