@@ -88,10 +88,10 @@ class KeyQuota:
         expectation = expect(spec)
         if expectation is None:
             return 0
-        # However short the replies of earlier runs were: no call is sent without room for its prompt.
         share = await self._records.cost_factor(spec) or 0.0
         spent = 0 if resumed is None else (await self._records.account(f"run:{resumed}")).spent_nusd
         usual = max(expectation.cost * SURE * share - spent, expectation.dearest * RESERVED * share)
+        # However short the replies of earlier runs were: no call is sent without room for its prompt.
         return ceil(max(usual, expectation.prompt * RESERVED))
 
     async def _check_storage(self, owner: str, most_mb: float, brings: int) -> None:

@@ -97,7 +97,7 @@ def test_a_model_that_has_never_thought_is_not_told_to_stop() -> None:
 
 
 @pytest.mark.parametrize("kind", ["openai", "openrouter"])
-async def test_a_model_that_may_not_think_is_told_so_in_its_first_call(kind: str) -> None:
+async def test_the_first_call_to_a_model_that_may_not_think_turns_it_off(kind: str) -> None:
     async with ScriptedHost() as host:
         provider = open_hosted(kind, base_url=host.openai, api_key="k")
         asked = (Message("user", "Is 7 prime?"),)

@@ -183,14 +183,14 @@ RATE = regex(
 )
 """Too many requests or tokens in some time."""
 
-PASSING = regex(
-    _PASSING := r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
+_PASSING = (
+    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
     r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"
     r"|not (?:yet )?ready|is (?:currently |still )?loading|warming up|cold start|invocation timed out"
     r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
-    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和",
-    re.IGNORECASE,
+    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和"
 )
+PASSING = regex(_PASSING, re.IGNORECASE)
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
 model stopped or starts, hosts without room, and gateways that do not reach the host behind them."""
 
