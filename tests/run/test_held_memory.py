@@ -20,9 +20,11 @@ WIDEST = 4
 @pytest.fixture
 def no_collection() -> Iterator[None]:
     gc.collect()
+    gc.freeze()  # what other tests hold is not counted
     gc.disable()
     yield
     gc.enable()
+    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("no_collection")

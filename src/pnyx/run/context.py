@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ..core.events import CallFailed, CallStarted, Event
@@ -33,7 +34,7 @@ T = TypeVar("T")
 UNKNOWN = "in flight when the run stopped: the outcome is unknown, the reservation is charged"
 
 
-@dataclass(eq=False, kw_only=True, slots=True)
+@dataclass(eq=False, kw_only=True)
 class RunContext:
     """The state of one run, complete before the run starts.
 
@@ -75,21 +76,18 @@ class RunContext:
     unaffordable: OutOfBudget | None = None
     observer: Observer | None = None
     propagate: bool = False
-    _quorum: int | None = field(default=None, init=False)
 
-    @property
+    @cached_property
     def quorum(self) -> int:
         """The least number of live seats. Raises `NotFound` if the protocol is not installed."""
-        if self._quorum is None:
-            self._quorum = self.spec.quorum
-        return self._quorum
+        return self.spec.quorum
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The references of models that prompts mask, see `Panel.names`."""
         return self.spec.panel.names
 
-    @property
+    @cached_property
     def identity(self) -> RunIdentity:
         """What every announcement says of the run."""
         return RunIdentity.of(self.run_id, self.spec)

@@ -11,8 +11,7 @@ import string
 import tomllib
 from functools import lru_cache
 from math import ceil
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..caching.regex import regex
 
@@ -27,7 +26,8 @@ LETTERS_PER_TOKEN = 2.7
 """Fewer than in words of any language in ASCII, and of code, with the tokenizer that splits them finest."""
 RARE = 400
 """A text in Cyrillic with fewer than one in so many letters beyond those of Slavic languages is in one."""
-_TABLE = tomllib.loads(Path(__file__).with_name("token_bounds.toml").read_text("utf-8"))
+_LOADER: Any = __spec__.loader  # which also reads a package in an archive
+_TABLE = tomllib.loads(_LOADER.get_data(f"{__file__.removesuffix('.py')}.toml").decode())
 SCRIPTS = {name: [*map(bytes.fromhex, row["first"])] for name, row in _TABLE["scripts"].items()}
 """Script -> the bytes with which its characters begin in UTF-8."""
 _BYTES = {name: 2 if row["first"][0] < "e0" else 3 for name, row in _TABLE["scripts"].items()}

@@ -137,7 +137,7 @@ async def test_what_grows_comes_after_what_was_there(
     await ask(api, client, claude, turns)
     one, two = ([message["content"] for message in request.body["messages"]] for request in lab.log)
     assert one[0] == two[0]
-    shared, new = one[-1].split("Your task:")[0].rstrip(), two[-1]
+    shared, new = one[-1].split("The question:")[0].rstrip(), two[-1]
     if api == "messages":
         # The last result itself is another one.
         shared = shared[: shared.rindex("Result of the tool")]
