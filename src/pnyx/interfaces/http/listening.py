@@ -61,27 +61,31 @@ class Listener(socket.socket):
             os.close(self._reserve.pop())
 
     def _take(self) -> tuple[socket.socket, Any]:
+        self._fill_reserve()
+        if not self._reserve:
+            # What was freed for it has been opened by others meanwhile.
+            self.connections.make_room()
+            raise BlockingIOError
         try:
-            accepted = super().accept()
+            return super().accept()
         except OSError as exc:
             if exc.errno not in (errno.EMFILE, errno.ENFILE):
                 raise
-        else:
-            self._fill_reserve()
-            return accepted
-        if self._reserve:
-            os.close(self._reserve.pop())
+        os.close(self._reserve.pop())
         try:
             accepted = super().accept()
         except OSError as exc:
             # Mostly because no connection waits: without descriptors, that is found out only here.
             self._fill_reserve()
             raise BlockingIOError from exc
-        if not self.connections.make_room() and not self._reserve:
-            # Else its client would wait, and the event loop would be woken for it all the time.
-            accepted[0].close()
-            self._fill_reserve()
-            raise BlockingIOError
+        has_room = self.connections.make_room()
+        if not self._reserve:
+            if not has_room:
+                # Else its client would wait, and the event loop would be woken for it all the time.
+                accepted[0].close()
+                self._fill_reserve()
+                raise BlockingIOError
+            self._accepted = BURST - 1  # the next turn has the descriptor that is being closed
         return accepted
 
     def _fill_reserve(self) -> None:
