@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pnyx.core.context.token_bounds import SCRIPTS, most_tokens, script_counts
+from pnyx.core.context.token_bounds import most_tokens, script_counts, scripts
 
 MARGIN, LITTLE = 1.25, 1.05
 """Times what is measured: for one encoding, and for the most of all, which few encodings come near."""
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     names, most = rates(parser.parse_args().folder)
     print(f"{'':12}", *(f"{name:>12}" for name in [*names, "most"]))
-    for script in SCRIPTS:
+    for script in scripts():
         if script in most:
             found = most[script].values()
             row = [*(MARGIN * one for one in found), LITTLE * max(found)]

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import string
 import tomllib
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
 from ..caching.regex import regex
 
-__all__ = ["SCRIPTS", "estimate_tokens", "most_tokens", "script_counts"]
+__all__ = ["estimate_tokens", "most_tokens", "script_counts", "scripts"]
 
 _KINDS = bytes(
     ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in string.ascii_letters else "0")
@@ -26,11 +26,6 @@ LETTERS_PER_TOKEN = 2.7
 """Fewer than in words of any language in ASCII, and of code, with the tokenizer that splits them finest."""
 RARE = 400
 """A text in Cyrillic with fewer than one in so many letters beyond those of Slavic languages is in one."""
-_LOADER: Any = __spec__.loader  # which also reads a package in an archive
-_TABLE = tomllib.loads(_LOADER.get_data(f"{__file__.removesuffix('.py')}.toml").decode())
-SCRIPTS = {name: [*map(bytes.fromhex, row["first"])] for name, row in _TABLE["scripts"].items()}
-"""Script -> the bytes with which its characters begin in UTF-8."""
-_BYTES = {name: 2 if row["first"][0] < "e0" else 3 for name, row in _TABLE["scripts"].items()}
 
 
 class _Encoding(NamedTuple):
@@ -38,19 +33,33 @@ class _Encoding(NamedTuple):
     tokens: dict[str, float]
 
 
-_ENCODINGS = [
-    _Encoding(
-        regex(models, re.IGNORECASE),
-        {script: row["tokens"][n] for script, row in _TABLE["scripts"].items()},
-    )
-    for n, models in enumerate(_TABLE["models"])
-]
+@cache  # read at the first text beyond ASCII, not at the start of every command
+def _table() -> dict[str, Any]:
+    loader: Any = __spec__.loader  # which also reads a package in an archive
+    return tomllib.loads(loader.get_data(f"{__file__.removesuffix('.py')}.toml").decode())
+
+
+@cache
+def scripts() -> dict[str, list[bytes]]:
+    """Script -> the bytes with which its characters begin in UTF-8."""
+    return {name: [*map(bytes.fromhex, row["first"])] for name, row in _table()["scripts"].items()}
+
+
+@cache
+def _encodings() -> list[_Encoding]:
+    return [
+        _Encoding(
+            regex(models, re.IGNORECASE),
+            {script: row["tokens"][n] for script, row in _table()["scripts"].items()},
+        )
+        for n, models in enumerate(_table()["models"])
+    ]
 
 
 @lru_cache(1000)  # clients name models
 def _tokens_by_script(model: str) -> dict[str, float]:
     """The most tokens of a character of each script for `model`; "": for any."""
-    return next(one.tokens for one in _ENCODINGS if one.models.search(model))
+    return next(one.tokens for one in _encodings() if one.models.search(model))
 
 
 def estimate_tokens(text: str) -> int:
@@ -78,15 +87,21 @@ def most_tokens(text: str, model: str = "") -> int:
         rates = _tokens_by_script(model)
         for script, count in script_counts(data).items():
             in_scripts += count * rates[script]
-            beyond -= count * _BYTES[script]
-            size -= count * _BYTES[script]
+            in_bytes = count * _bytes_of(script)
+            beyond -= in_bytes
+            size -= in_bytes
     return min(tokens + beyond, max(tokens + beyond // 2, size // 2)) + ceil(in_scripts) + 8
+
+
+def _bytes_of(script: str) -> int:
+    """The bytes of a character of the script in UTF-8."""
+    return 2 if scripts()[script][0][0] < 0xE0 else 3
 
 
 def script_counts(data: bytes) -> dict[str, int]:
     """The number of characters of each script in text of UTF-8."""
     # To look for one byte that is missing takes a tenth of the time that it takes to count two.
-    counts = {s: sum(data.count(one) for one in first if one[0] in data) for s, first in SCRIPTS.items()}
+    counts = {s: sum(data.count(one) for one in first if one[0] in data) for s, first in scripts().items()}
     if counts["Cyrillic"] * RARE > counts["Slavic"]:
         counts["Cyrillic"], counts["Slavic"] = counts["Cyrillic"] + counts["Slavic"], 0
     return counts
