@@ -210,7 +210,7 @@ def _lower_limit(
         learned.window = min(room.window, learned.window or room.window)
         learned.tokens_per_byte = max(learned.tokens_per_byte, room.prompt / _size(body))
         return True, Change(f"takes {room.window} tokens of prompt and reply" if first else "", room.output)
-    if refused.report.status == 429 or not is_about_limit(refused.report, message):
+    if refused.report.status == 429 or not is_about_limit(refused.report, message, now):
         return False, None
     if refused.kind == "too_long" and is_above(message, now):
         return False, None  # a limit above this one is that of the prompt

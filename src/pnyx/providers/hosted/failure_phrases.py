@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-__all__ = ["in_english"]
+__all__ = ["in_english", "in_one_sentence"]
 
 TABLE = Path(__file__).with_suffix(".toml")
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|[。\uff01\uff1f\n]")
@@ -20,14 +21,15 @@ def in_english(message: str) -> str:
     found = [
         english
         for english, alternatives in meanings
-        if any(_in_one_sentence(parts, message) for parts in alternatives)
+        if any(in_one_sentence(parts, message) for parts in alternatives)
     ]
     for english, pattern in words:
         message = pattern.sub(f" {english} ", message)
     return "\n".join([message, *found])
 
 
-def _in_one_sentence(parts: list[re.Pattern[str]], message: str) -> bool:
+def in_one_sentence(parts: Sequence[re.Pattern[str]], message: str) -> bool:
+    """Whether a sentence of `message` has each of the parts, in any order."""
     sentences = _SENTENCE_ENDS.split(message)
     return any(all(part.search(sentence) for part in parts) for sentence in sentences)
 

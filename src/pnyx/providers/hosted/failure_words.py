@@ -15,13 +15,19 @@ __all__ = [
     "BAD_KEY",
     "FAILED_GENERATION",
     "FILTERED",
+    "KEY",
     "LONGER",
     "MINIMAX",
+    "MODEL",
+    "MONEY",
     "NO_CHANNEL",
     "NO_MODEL",
     "NO_PLACE",
+    "OVERFLOW",
     "PASSING",
+    "PERIOD",
     "PER_MINUTE",
+    "PLACE",
     "QUOTA",
     "RATE",
     "SPENT",
@@ -30,6 +36,7 @@ __all__ = [
     "TOO_LARGE",
     "TOO_LONG",
     "UNABLE",
+    "UNSAFE",
     "status_of_code",
 ]
 
@@ -88,17 +95,16 @@ def status_of_code(code: str) -> int:
 
 
 QUOTA = regex(
-    r"insufficient.?(?:user.?)?quota|exceeded.(?:your.)?current.quota|quota.?exhausted"
-    r"|billing_|payment.?required|plan.?and.?billing",
+    r"insufficient.?(?:user.?)?quota",
     re.IGNORECASE,
 )
 """An account without money, unless the host limits requests by these words too; see `THROTTLED`."""
 
-ALLOWANCE = regex(
-    r"(?:quota|usage limit) (?:is |has been )?exceeded|exceed\w* (?:\w+ ){0,2}(?:quota|usage limit)",
-    re.IGNORECASE,
+ALLOWANCE = (
+    regex(r"quota|usage limit|request limit", re.IGNORECASE),
+    regex(r"exceed|reached|exhaust|over\b|used up", re.IGNORECASE),
 )
-"""A quota of some kind, for reports that say nothing else."""
+"""A quota of some kind, for reports that say nothing else: both in one sentence."""
 
 THROTTLED = regex(r"RESOURCE_EXHAUSTED|throttling|limit_?burst_?rate", re.IGNORECASE)
 """Codes of Google and DashScope for a quota that comes back within a minute."""
@@ -130,6 +136,32 @@ SPENT = regex(
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
+
+MONEY = (
+    regex(
+        r"(?<![a-z])credits?\b|\bbalance|\bfunds\b|(?<!thinking )\bbudget\b|\bspend|prepa(?:id|yment)"
+        r"|余[额量]|额度|套餐|资源包",
+        re.IGNORECASE,
+    ),
+    regex(
+        r"exceed|exhaust|insufficient|deplet|(?:not|n't) (?:\w+ ){0,2}enough|used up|out of|r[au]n out"
+        r"|\bover\b|crossed|reached|requires?\b|\bneeds?\b|too low|empty|\bno\b|not have|expired|add"
+        r"|top.?up|buy|purchase|recharge|不足|已?用[尽完]|到期|充值|续[订费]",
+        re.IGNORECASE,
+    ),
+)
+"""The same: a word of each in one sentence."""
+
+PERIOD = (
+    regex(r"\bday\b|today|daily|week|month|\d[- ]hour|每[日天周月]|[日周月天]|小时|trial", re.IGNORECASE),
+    regex(r"quota|limit(?!s? reset)|\bcap\b|allowance|\bcalls\b|限额|上限|配额|流控|次数", re.IGNORECASE),
+    regex(
+        r"exceed|reached|exhaust|used up|out of|limited to|\bhit\b|not (?:have|enough)|n't have|超"
+        r"|已达|用[尽完]",
+        re.IGNORECASE,
+    ),
+)
+"""The same: a word of each in one sentence, with no wait that is said."""
 
 PER_MINUTE = regex(r"\bper[ _-]?(?:minute|second|60 ?s)\b|/ ?min(?:ute)?\b|负载已饱和", re.IGNORECASE)
 """A limit that comes back within a run, whatever its code is called: Cerebras has `token_quota_exceeded`, One
@@ -170,6 +202,21 @@ TOO_LONG = regex(
 """A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, SGLang,
 llama.cpp, Ollama, LM Studio, Moonshot, Zhipu, DashScope, DeepSeek, Groq, Together, Cohere, MiniMax, ..."""
 
+OVERFLOW = (
+    regex(
+        r"prompt|\binput(?! validation| should| tag)|context|\bmessages?\b|conversation|sequence|payload",
+        re.IGNORECASE,
+    ),
+    regex(
+        r"exceed|too (?:long|large|big|many)|(?:long|larg|great|bigg)er than|more than"
+        r"|\bover(?:flow\w*)?\b|at most|\bmax(?:imum)?(?:length|\b)|limit|\bfull\b|up to|reduce|shorten"
+        r"|less than|only",
+        re.IGNORECASE,
+    ),
+    regex(r"tokens?\b|length|context|window|size|character", re.IGNORECASE),
+)
+"""The same: a word of each in one sentence."""
+
 TOO_LARGE = regex(
     r"request too large|tokens must be reduced|request_too_large|required for long context", re.IGNORECASE
 )
@@ -184,7 +231,9 @@ RATE = regex(
 """Too many requests or tokens in some time."""
 
 _PASSING = (
-    r"\bhas crashed|runner process has terminated|model (?:was |is |has been )?unloaded"
+    r"(?:try|retry)\w*(?: \w+){0,3} (?:later|in \d|after \d)|\bhas crashed"
+    r"|runner process has terminated|model (?:was |is |has been )?(?:un|re)loaded"
+    r"|\breturned 5\d\d\b"
     r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"
     r"|not (?:yet )?ready|is (?:currently |still )?loading|warming up|cold start|invocation timed out"
     r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
@@ -206,43 +255,61 @@ TEMPORARY = regex(
 """A failure that may pass, for reports without a status or a known code."""
 
 FILTERED = regex(
-    r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
-    r"|blocked)|by moderation|by our safety|safety[ _](?:system|filter|policy|check)"
-    r"|data_inspection_failed"
-    r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
-    r"|prohibited_content|blocked (?:input|output)"
-    r"|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
-    r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
-    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
+    r"sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
+    r"|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
+    r"|audit (?:is |was |has )?not (?:approved|passed)|guardrail",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
 
+UNSAFE = (
+    regex(
+        r"moderat|safety|polic(?:y|ies)|guardrail|sensitive|inappropriate|harmful|审核|敏感|违规",
+        re.IGNORECASE,
+    ),
+    regex(
+        r"block|flag|reject|refus|violat|not (?:approved|passed|allowed)|trigger|detect|filter|fail",
+        re.IGNORECASE,
+    ),
+)
+"""The same: a word of each in one sentence."""
+
 NO_PLACE = regex(
-    r"unsupported_country|unsupported countries|country, region, or territory|user location is not"
-    r"|not (?:available|supported) in (?:your|this) (?:country|region)|you have been blocked|firewall rules"
-    r"|from (?:this|your) (?:location|country|region|ip\b)|attention required",
+    r"attention required",
     re.IGNORECASE,
 )
 """A host that serves nobody from here, whatever the key."""
 
+PLACE = (
+    regex(
+        r"countr(?:y|ies)|(?:your|this|supported|allowed) regions?\b|territor|location|network/firewall",
+        re.IGNORECASE,
+    ),
+    regex(r"\bnot\b|n't|unsupported|denied|restrict|block|unavailable|forbid", re.IGNORECASE),
+)
+"""The same: a word of each in one sentence."""
+
 BAD_KEY = regex(
-    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?"
-    r"(?:api|auth|access|subscription|security)[ -]?"
-    r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
-    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|get service token failed"
-    r"|invalid_api_key|pass a valid api key"
-    r"|\bauth(?:entication)? error"
-    r"|token (?:seems|is) invalid"
-    r"|authentication (?:failed|parameter)"
-    r"|^\W*invalid token\W*$|authfailure|not authorized to"
-    r"|signature (?:does not match|check failed)|无效的令牌"
-    r"|(?:密钥|令牌|\btoken(?!s)|api[ -]?key)[^。]{0,8}(?:无效|非法|错误|过期|失效|不正确)"
-    r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
-    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)|授权错误",
+    r"pass a valid api key|signature (?:does not match|check failed)|NoAuthError",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
+
+KEY = (
+    regex(
+        r"(?:api|access|secret)[ _-]?(?:key|id\b)|(?<!unexpected )\btoken\b(?! (?:limit|length|count))"
+        r"|credential|authori[sz]|authenticat|permission|access to|for (?:this |your )?key|密钥|令牌"
+        r"|授权|鉴权|身份",
+        re.IGNORECASE,
+    ),
+    regex(
+        r"invalid|incorrect|expired|missing"
+        r"|not (?:valid|active|allowed|found|authori[sz]ed|permitted|correct)|denied|fail|revoked|wrong"
+        r"|disabled|错误|无效|非法|失效|过期",
+        re.IGNORECASE,
+    ),
+)
+"""The same: a word of each in one sentence."""
 
 NO_MODEL = regex(
     r"model(?:[^.]|\.(?=\w)){0,80}(?:not exist|not found|unknown|decommissioned|is not available"
@@ -264,6 +331,17 @@ NO_MODEL = regex(
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""
+
+MODEL = (
+    regex(r"\bmodels?\b|deployment|模型", re.IGNORECASE),
+    regex(
+        r"not (?:exist|found|available|loaded|deployed|configured|registered|enabled|a valid)|no such"
+        r"|retired|deprecated|unavailable|no longer|unable to access|decommission|end of life|unrecogni"
+        r"|不存在|下线|无权|未开通|无可用",
+        re.IGNORECASE,
+    ),
+)
+"""The same: a word of each in one sentence."""
 
 NO_CHANNEL = regex(r"no available channels? for model|无可用渠道", re.IGNORECASE)
 """What New API and One API say, with status 503, of a model that none of their accounts has."""

@@ -18,12 +18,18 @@ from .failure_words import (
     BAD_KEY,
     FAILED_GENERATION,
     FILTERED,
+    KEY,
     LONGER,
+    MODEL,
+    MONEY,
     NO_CHANNEL,
     NO_MODEL,
     NO_PLACE,
+    OVERFLOW,
     PASSING,
     PER_MINUTE,
+    PERIOD,
+    PLACE,
     QUOTA,
     RATE,
     SPENT,
@@ -32,9 +38,11 @@ from .failure_words import (
     TOO_LARGE,
     TOO_LONG,
     UNABLE,
+    UNSAFE,
 )
 from .output_limits import affordable
-from .reports import Report, page_title, read_report, report
+from .pages import page_title
+from .reports import Report, read_report, report
 from .trouble import NO_TLS
 from .waits import retry_after
 
@@ -57,6 +65,7 @@ PROXY = "set HTTPS_PROXY or HTTP_PROXY to http://USER:PASSWORD@HOST:PORT"
 MAY_HAVE_COST = (504, 524)
 """A gateway waited in vain: the host may have finished the reply, and billed it."""
 TEMPORARY_STATUSES = (408, 409, 423, 424, 425, 498, 499)
+UNSURE = (0, 400, 401, 403, 422, 429)
 PERMANENT_STATUSES = (501, 505, 510, 511)
 _OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint|\bfunction '|模型", re.IGNORECASE)
 _NAME = regex(r"\b[A-Z][\w-]{7,}")
@@ -120,22 +129,35 @@ def _final_kind(found: Report) -> str:
     if 402 in (status, found.named_status) and status != 429:
         return "refused"
     passes = status == 429 and PER_MINUTE.search(found.english) and not LONGER.search(found.english)
-    if not passes and (found.named_status == 402 or SPENT.search(words)):
+    if not passes and (found.named_status == 402 or SPENT.search(words) or _is_spent(status, found)):
         return "refused"
     # An empty account does not fill by waiting, whatever its status.
     if QUOTA.search(words) and not (passes or THROTTLED.search(found.code)):
         return "refused"
-    if not (status or found.named_status) and ALLOWANCE.search(words) and not RATE.search(words):
+    if not (status or found.named_status) and found.has(ALLOWANCE) and not RATE.search(words):
         return "refused"
-    if status not in (429, 503) and FILTERED.search(words):
+    if status not in (429, 503) and (FILTERED.search(words) or found.has(UNSAFE)) and not found.has(OVERFLOW):
         return "refused"
-    if NO_PLACE.search(words) or (status == 500 and UNABLE.search(words)):
+    if (
+        NO_PLACE.search(words)
+        or (status in UNSURE and found.has(PLACE))
+        or (status == 500 and UNABLE.search(words))
+    ):
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"
-    if status in (0, 400, 403, 422, 500) and BAD_KEY.search(words):
+    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or found.has(KEY)):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
+
+
+def _is_spent(status: int, found: Report) -> bool:
+    """Whether money is used up, or an allowance of a day or longer, of which the host says no other wait."""
+    if status not in UNSURE:
+        return False
+    if found.has(MONEY) or not found.has(PERIOD) or THROTTLED.search(found.code):
+        return found.has(MONEY)
+    return retry_after({}, found.message) is None
 
 
 def _kind(found: Report) -> str:
@@ -144,17 +166,23 @@ def _kind(found: Report) -> str:
     unsure = status in (0, 400, 422, 424, 500)
     if unsure and named == 429 and not TOO_LARGE.search(words):
         return "rate_limited"
-    if status == 413 or (unsure and named == 413) or ((unsure or status == 403) and _is_too_long(found)):
+    if status in (0, 400, 422) and FAILED_GENERATION.search(words):
+        return "malformed"
+    if (
+        status == 413
+        or (unsure and named == 413)
+        or ((unsure or status in (403, 502, 503)) and _is_too_long(found))
+    ):
         return "too_long"
     if status == 429 and TOO_LARGE.search(words):
         return "too_long"
-    if status in (0, 400, 422) and FAILED_GENERATION.search(words):
-        return "malformed"
     if (
         status in (404, 405, 410)
         or (status == 503 and named == 404)
         or (status in (0, 503) and NO_CHANNEL.search(words))
-        or (status in (0, 400, 401, 403, 422) and (named == 404 or NO_MODEL.search(words)))
+        or (
+            status in (0, 400, 401, 403, 422) and (named == 404 or NO_MODEL.search(words) or found.has(MODEL))
+        )
     ):
         return "not_found"
     if status in (420, 429) or (status in (0, 400, 403, 422) and RATE.search(words)):
@@ -176,7 +204,12 @@ def _standard(status: int) -> int:
 
 
 def _is_too_long(found: Report) -> bool:
-    return bool(TOO_LONG.search(found.words)) or _is_long_text(found) or _is_over_a_limit(found.english)
+    return (
+        bool(TOO_LONG.search(found.words))
+        or found.has(OVERFLOW)
+        or _is_long_text(found)
+        or _is_over_a_limit(found.english)
+    )
 
 
 def _is_over_a_limit(message: str) -> bool:

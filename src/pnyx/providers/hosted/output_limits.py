@@ -56,22 +56,11 @@ _ROOMS = [
         rf"(?P<window>{_N}) maximum",
     )
 ]
-_TOTALS = [
-    regex(pattern, re.IGNORECASE | re.DOTALL)
-    for pattern in (
-        # Moonshot
-        rf"token limit: (?P<window>{_N}) \(requested: (?P<total>{_N})\)",
-        # Cerebras
-        rf"current length is (?P<total>{_N}) while limit is (?P<window>{_N})",
-        # Cloudflare
-        rf"input and maximum output tokens \((?P<total>{_N})\).{{0,60}}?limit \((?P<window>{_N})\)",
-        # SiliconFlow
-        rf"max_total_tokens \((?P<total>{_N})\).{{0,40}}? max_seq_len \((?P<window>{_N})\)",
-        # Groq and OpenAI, of the tokens per minute
-        rf"too large.{{0,200}}?limit:? (?P<window>{_N}), requested:? (?P<total>{_N})",
-    )
-]
-"""The window, and input and output together."""
+_TOTAL = regex(r"completion|output|max_total|current length|request(?:ed|s)?\b[^.\d]{0,4}\d", re.IGNORECASE)
+"""Words beside a number that is the prompt and the output limit together."""
+_ALONE = regex(
+    r"(?:input|prompt)s? (?:token|length|is\b|has\b|contains|size)|in the (?:messages|prompt)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +81,31 @@ def read_room(message: str, now: int) -> Room | None:
     for match in filter(None, (pattern.search(message) for pattern in _ROOMS)):
         prompt = _number(match["input"]) + _number(match.groupdict().get("tools") or "0")
         return Room(_number(match["window"]), prompt)
-    for match in filter(None, (pattern.search(message) for pattern in _TOTALS)):
-        total = _number(match["total"])
-        return Room(_number(match["window"]), total - now, total) if total > now else None
     return _room_beside(message, now)
 
 
 def _room_beside(message: str, now: int) -> Room | None:
     """The same, of other words with the numbers of the prompt and the window beside `now`, and no more."""
     numbers = list(dict.fromkeys(_number(found[0]) for found in _NUMBER.finditer(message)))
-    others = sorted(number for number in numbers if number != now and number - now not in numbers)
+    others = sorted(number for number in numbers if number != now and number - now not in {*numbers} - {now})
+    if now not in numbers and len(large := [n for n in numbers if n >= USEFUL_TOKENS]) == 2:
+        window, total = sorted(large)
+        if now < total < window + now and _TOTAL.search(message) and not _ALONE.search(message):
+            return Room(window, total - now, total)
     if now not in numbers or len(others) != 2 or not (_LIMIT.search(message) and _INPUT.search(message)):
         return None
-    prompt, window = others
+    prompt, window = others if now + others[1] not in numbers else reversed(others)
     return Room(window, prompt) if window < prompt + now else None
 
 
-_INPUT = regex(r"\b(?:input|prompt|messages)\b", re.IGNORECASE)
-_LIMIT = regex(
+_INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])", re.IGNORECASE)
+_OUTPUT = (
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) tokens?\b|generation length|tokens to generate",
-    re.IGNORECASE,
+    r"|(?:output|completion) tokens?\b|generation length|tokens to generate"
 )
+_LIMIT = regex(_OUTPUT, re.IGNORECASE)
+_BESIDE = regex(rf"(?:{_OUTPUT})[^.;,]{{0,60}}?(?<![\w-])(\d[\d,]*)", re.IGNORECASE)
+"""A number beside it; one of a longer list of parameters says where the list ends."""
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
     r"|upper bound|over the limit|capped|not be (?:greater|more|higher)|(?:should|must) be in\b|larger|above"
@@ -135,12 +127,14 @@ _PROMPT = regex(
 )
 
 
-def is_about_limit(found: Report, message: str) -> bool:
-    """Whether the host finds the output limit too high. message: its words, without the model's name."""
+def is_about_limit(found: Report, message: str, now: int) -> bool:
+    """Whether the host finds the output limit `now` too high. message: its words, without the model."""
     if _PROMPT.search(message):
         return False  # of the prompt
     if _TOO_LITTLE.search(message) and not _LESS.search(message):
         return False
+    if any(USEFUL_TOKENS <= _number(match[1]) < now for match in _BESIDE.finditer(message)):
+        return True
     return bool(_LIMIT.search(f"{found.param} {message}") and _TOO_MUCH.search(message))
 
 

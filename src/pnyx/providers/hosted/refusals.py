@@ -323,33 +323,35 @@ _SYSTEM = regex(
 )
 
 
+_ROLE = (
+    regex(r"\brole\b|system (?:message|prompt|instruction)|角色", re.IGNORECASE),
+    regex(r"\bsystem|developer|\buser\b|assistant|系统", re.IGNORECASE),
+    regex(r"\bnot\b|n't|\bonly\b|\bmust\b|\bshould\b|unsupported|unexpected|unknown|不支持", re.IGNORECASE),
+)
+_ELSEWHERE = regex(r"\btools?\b|optional|be the first|reasoning_", re.IGNORECASE)
+"""The same: a word of each in one sentence of a message without the last ones."""
+
+
 def refuses_system(found: Report, body: dict[str, Any]) -> bool:
     """Whether the host's model has no system role, and `body` uses one."""
-    return bool(_SYSTEM.search(found.english)) and bodies.has_system(body)
+    refused = _SYSTEM.search(found.english) or (found.has(_ROLE) and not _ELSEWHERE.search(found.english))
+    return bool(refused) and bodies.has_system(body)
 
 
-_NO_STREAM = regex(
-    r"verified to stream|(?:not|n't) support[^.]{0,40}\bstream(?:ing)?\b|'stream' does not support"
-    r"|stream(?:ing)? (?:mode |is |responses? )*(?:not (?:supported|available)|unsupported|disabled)",
-    re.IGNORECASE,
-)
-_ONLY_STREAM = regex(
-    r"only supports? stream|streaming (?:is )?required|non-streaming calls"
-    r"|stream(?:ing)? (?:must|has to) be (?:set to )?true"
-    r"|(?:must|required to) (?:be )?(?:set|enable|use) stream|must have stream ?= ?true"
-    r"|not[^.]{0,40}stream ?= ?false|非流式",
-    re.IGNORECASE,
-)
+_STREAM = regex(r"\bstream(?:ing|ed)?\b(?! ?_?options)|流式", re.IGNORECASE)
+_NONE = (_STREAM, regex(r"\bnot\b|n't|unsupported|disabled|verified", re.IGNORECASE))
+_ALONE = (_STREAM, regex(r"\bonly\b|requir|\bmust\b|non-|= ?false|仅|必须", re.IGNORECASE))
+"""No stream, or nothing else: a word of each in one sentence."""
 
 
 def refuses_stream(found: Report, body: dict[str, Any]) -> bool:
-    return bool(body.get("stream")) and _NO_STREAM.search(found.english) is not None
+    return bool(body.get("stream")) and found.has(_NONE)
 
 
 def refuses_no_stream(found: Report, body: dict[str, Any]) -> bool:
     """Whether the host answers only with a stream, and `body` asks for none."""
     wanted = "messages" in body and not body.get("stream")
-    return wanted and _ONLY_STREAM.search(found.english) is not None
+    return bool(wanted and found.has(_ALONE))
 
 
 def without_model(message: str, model: str) -> str:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core.caching.regex import regex
-from .failure_phrases import in_english
+from .failure_phrases import in_english, in_one_sentence
 from .failure_words import MINIMAX, status_of_code
+from .pages import page_title
 
-__all__ = ["Report", "page_title", "read_report", "report"]
+__all__ = ["Report", "read_report", "report"]
 
-MAX_CHARS = 20_000
-"""Of a web page, in which a title is searched."""
+MAX_CHARS = 20_000  # of a message in which a document is searched
 MAX_WORDS = 4_000
 """Characters of a message that are read; a host may send much more."""
 MAX_CODES = 20
@@ -54,6 +54,10 @@ class Report:
     def words(self) -> str:
         """All that the kind can be read from."""
         return _ADDRESS.sub("", f"{self.code} {self.details} {self.english}")
+
+    def has(self, stems: tuple[re.Pattern[str], ...]) -> bool:
+        """Whether a sentence of the message has a word of each kind, in any order."""
+        return in_one_sentence(stems, _ADDRESS.sub("", self.english))
 
     @property
     def english(self) -> str:
@@ -123,6 +127,7 @@ def _spelt(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 _SPELLINGS = {
     **dict.fromkeys(("errormessage", "errormsg", "errmsg", "retmsg", "resultmsg", "statusmsg"), "error_msg"),
+    "errordescription": "error_msg",
     **dict.fromkeys(("errorcode", "errcode", "errno", "retcode", "resultcode"), "error_code"),
     **dict.fromkeys(("errortype", "errtype"), "error_type"),
     **{name: name for name in ("message", "msg", "code")},  # AWS and Tencent write them with a capital
@@ -189,21 +194,10 @@ def _first_document(body: str) -> Any:
         return json.loads(body[: exc.pos])
 
 
-def page_title(body: str) -> str:
-    """The title of a web page, or else its first words, without scripts."""
-    page = body[:MAX_CHARS]
-    if (title := _TITLE.search(page)) and title[1].strip():
-        return " ".join(title[1].split())
-    return " ".join(_MARKUP.sub(" ", _HIDDEN.sub(" ", page)).split())
-
-
 _EVENT = regex(r"^\s*(?:event: ?\w*\s+)?data: ?(?=[{\[])")
 """What stands before a report that comes as an event of a stream, of MiMo and Huawei."""
 _ADDRESS = regex(r"https?://\S+")
 """Addresses of documentation contain words of other failures."""
-_TITLE = regex(r"<title[^>]*>([^<]*)</title", re.IGNORECASE)
-_HIDDEN = regex(r"<(script|style)\b.*?(?:</\1|$)", re.IGNORECASE | re.DOTALL)
-_MARKUP = regex(r"<[^>]*>")
 
 
 def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
@@ -234,6 +228,8 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     code = " ".join(dict.fromkeys(str(name) for name in names if isinstance(name, str | int) and name))
     said = [found[name] for name in (*_MESSAGES, "title", "text") if found.get(name)]
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
+    if isinstance(message, str) and _ONE_WORD.fullmatch(message):
+        message = ": ".join(dict.fromkeys(one for one in said if isinstance(one, str)))
     status = status or _status_in(names)
     if items := _several(found, message):
         is_text = isinstance(message, str) and _read(message) is None and _inner(message) is None
@@ -362,10 +358,12 @@ def _framed(inner: Report, value: Any) -> Report:
     """The report in a document with the words around it in `value`: "AnthropicException - {...}"."""
     if not isinstance(value, str) or (match := _DOCUMENT.fullmatch(value[:MAX_CHARS])) is None:
         return inner
-    before, after = match["before"].lstrip("["), match["after"].rstrip("]")
+    before, after = match["before"], match["after"].rstrip("]")
+    before = before if "]" in before else before.lstrip("[")
     return replace(inner, message=f"{before}{inner.message}{after}".strip())
 
 
+_ONE_WORD = regex(r"[a-z]+(?:_[a-z]+)+")  # a code, with its words in another field
 _DOCUMENT = regex(r"(?P<before>[^{]*)(?P<document>\{.*\})(?P<after>[^}]*)", re.DOTALL)
 
 
