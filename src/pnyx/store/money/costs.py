@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, func, select, text
@@ -90,6 +91,7 @@ def cost_rows(units: Iterable[tuple[str, Payer, Iterable[Event], str]]) -> list[
     return [row for _, row in sorted(sums.items())]
 
 
+@lru_cache(8)  # for every event, and most are of one day
 def earlier(day: str, days: int) -> str:
     """The day (ISO 8601) so many days before; "" for no day, such as that of a clock that was never set."""
     try:
