@@ -346,7 +346,7 @@ class RunRecords:
         Raises `NotFound`, and `UsageError` for a longer time than a link may be valid.
         """
         id, token = new_token()
-        until = expiry(expires_s)
+        until = expiry(expires_s, self.now())
 
         def add(connection: Connection) -> shares.ShareRow:
             row = store.find(connection, prefix, owner)
