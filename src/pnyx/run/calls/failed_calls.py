@@ -51,18 +51,19 @@ class FailedCalls:
         self.context.record(started, nusd(charged), failed, *([self._seat_dropped(failed)] if final else []))
         return failed
 
-    def record_cut(
-        self, started: CallStarted, bill: Bill, elapsed: float, reason: str, reasoning: str | None
+    def record_unused(
+        self, started: CallStarted, bill: Bill, elapsed: float, why: tuple[str, str], reasoning: str | None
     ) -> None:
-        """Record a reply that was cut off at its limit, and is asked for again. reason: why."""
+        """Record a reply that is asked for again. why: the kind of failure, and its message."""
+        kind, message = why
         failed = CallFailed(
             **self.common,
             time=self.context.now(),
             attempt=started.attempt,
             fingerprint=self.fingerprint,
             model=self.seat.model,
-            kind=CUT_OFF,
-            message=reason,
+            kind=kind,
+            message=message,
             final=False,
             charged_usd=usd(bill.cost_nusd),
             input_tokens=bill.usage.input_tokens,
