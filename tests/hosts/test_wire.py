@@ -22,7 +22,8 @@ PAGE = b"<html><head><title>Blocked by ACME</title></head></html>"
 SOON = b'{"error":{"message":"slow","code":429,"metadata":{"headers":{"X-RateLimit-Reset":"%d"}}}}'
 H2 = b"\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80\r\n"
 TO_TLS = b"<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>"
-APACHE_TO_TLS = b"""<html><head><title>400 Bad Request</title></head><body><p>Reason: You're speaking plain HTTP to an
+APACHE_TO_TLS = b"""<html><head><title>400 Bad Request</title></head><body><p>
+Reason: You're speaking plain HTTP to an
 SSL-enabled server port.</p></body></html>"""
 TOMCAT_TO_TLS = b"Bad Request\r\nThis combination of host and port requires TLS.\r\n"
 GO_TO_TLS = b"Client sent an HTTP request to an HTTPS server.\n"

@@ -107,7 +107,7 @@ WRAPPER = regex(r"(?i)<(?P<name>(?:final_?)?(?:answer|response|output|solution)|
 """Tags in which models that were trained to think put their answer, behind their thoughts."""
 
 BARE = (
-    regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
+    regex(r"(?s)\s*analysis(?=[^\sa-z.,:;!?_/\-])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
     regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
     regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
     regex(r"(?s)\s*\*Thinking\.\.\.\*\s*\n(?P<reasoning>(?:>[^\n]*\n\s*)+)(?P<answer>[^>\s].*)"),
@@ -193,12 +193,13 @@ def may_be_bare(text: str) -> bool:
     """Whether a reply that starts so may have its thoughts between words, as in `BARE`, once it is longer."""
     start = text.lstrip()[:_LONGEST_START]
     return any(one.startswith(start) or start.startswith(one) for one in _BARE_STARTS) and (
-        not start.startswith("analysis") or start[8:9] in ("", *_AFTER_ANALYSIS)
+        not start.startswith("analysis")
+        or not start[8:]
+        or BARE[0].match(start + "assistantfinal") is not None
     )
 
 
 _LONGEST_START = max(map(len, _BARE_STARTS)) + 1
-_AFTER_ANALYSIS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*\"'("
 _SUMMARY = regex(r"(?s)\s*<summary>.{0,200}?</summary>")
 
 

@@ -277,9 +277,8 @@ def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
     listed = (found.get(name) for name in ("errors", "issues", "extra"))
     places = (message, *listed, None if message else found)
-    inside = found["details"] if isinstance(found.get("details"), Mapping) else {}
-    named = (*found.items(), *inside.items())
-    placed: list[Any] = [_with_place(*one) for one in named if isinstance(one[1], list)]
+    named = {**details, **found} if isinstance(details := found.get("details"), Mapping) else found
+    placed: list[Any] = [_with_place(*one) for one in named.items() if isinstance(one[1], list)]
     placed += [_read(message) if isinstance(message, str) else None, [found] if "loc" in found else None]
     return next(filter(None, (*map(_items, places), *(_items(one, placed=True) for one in placed))), ())
 

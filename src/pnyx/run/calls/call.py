@@ -113,13 +113,11 @@ class ModelCall:
             if isinstance(result, Completion):
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
-                left = min(self.deadline.left, context.deadline.left)
-                unread = result.finish_reason == "malformed" and not tries
-                if unread or self.limits.is_too_low(self.size, started.max_tokens, result, elapsed, left):
-                    self._record_unused(started, result, elapsed)
-                    tries += unread
-                    continue
-                return self._record_reply(started, result, elapsed)
+                if not self._is_unused(started, result, elapsed, tries):
+                    return self._record_reply(started, result, elapsed)
+                self._record_unused(started, result, elapsed)
+                tries += result.finish_reason == "malformed"
+                continue
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
             if result.kind == "too_long" and not squeezed:
@@ -230,11 +228,17 @@ class ModelCall:
 
         return await context.journal.reserve(intent)
 
+    def _is_unused(self, started: CallStarted, done: Completion, elapsed: float, tries: int) -> bool:
+        """Return whether a reply is asked for again."""
+        if done.finish_reason == "malformed":
+            return not tries
+        left = min(self.deadline.left, self.context.deadline.left)
+        return self.limits.is_too_low(self.size, started.max_tokens, done, elapsed, left)
+
     def _record_unused(self, started: CallStarted, done: Completion, elapsed: float) -> None:
-        redact, bill = self.context.redact_text, self._bill(started, done)
-        kind, reason = self.limits.why_again(self.size, started.max_tokens, done, bill.usage)
-        reasoning = stored_reasoning(done, redact)
-        self.failures.record_unused(started, bill, elapsed, (kind, redact(reason)), reasoning)
+        bill = self._bill(started, done)
+        why = self.limits.why_again(self.size, started.max_tokens, done, bill.usage)
+        self.failures.record_unused(started, done, bill, elapsed, why)
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate, slot: Slot

@@ -8,9 +8,11 @@ from typing import Any
 from ...core.events import CallFailed, CallStarted, SeatDropped
 from ...core.models import Seat
 from ...errors import ProviderError
+from ...providers.base import Completion
 from ..context import RunContext
 from ..journal import CUT_OFF, CutOff
 from ..spending.budget import Bill, nusd, usd
+from .reply import stored_reasoning
 
 __all__ = ["FailedCalls"]
 
@@ -52,10 +54,10 @@ class FailedCalls:
         return failed
 
     def record_unused(
-        self, started: CallStarted, bill: Bill, elapsed: float, why: tuple[str, str], reasoning: str | None
+        self, started: CallStarted, done: Completion, bill: Bill, elapsed: float, why: tuple[str, str]
     ) -> None:
         """Record a reply that is asked for again. why: the kind of failure, and its message."""
-        kind, message = why
+        (kind, message), redact = why, self.context.redact_text
         failed = CallFailed(
             **self.common,
             time=self.context.now(),
@@ -63,14 +65,14 @@ class FailedCalls:
             fingerprint=self.fingerprint,
             model=self.seat.model,
             kind=kind,
-            message=message,
+            message=redact(message),
             final=False,
             charged_usd=usd(bill.cost_nusd),
             input_tokens=bill.usage.input_tokens,
             cached_tokens=bill.usage.cached_tokens,
             output_tokens=bill.usage.output_tokens,
             reasoning_tokens=bill.usage.reasoning_tokens,
-            reasoning=reasoning,
+            reasoning=stored_reasoning(done, redact),
             retry_in_s=0.0,
             elapsed_s=round(elapsed, 3),
         )

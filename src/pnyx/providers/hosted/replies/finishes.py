@@ -24,7 +24,7 @@ _FILTER = (
 )
 _MALFORMED = (
     *("malformed_function_call", "malformed_response", "malformed_tool_call", "malformed_tool_use"),
-    *("malformed_model_output", "unexpected_tool_call", "missing_thought_signature", "invalid_tool_call"),
+    *("malformed_model_output", "unexpected_tool_call", "too_many_tool_calls", "invalid_tool_call"),
     *("tool_use_failed", "invalid_tool_use", "tool_parse_error"),
 )
 """The host could not read what the model wrote: Gemini, Bedrock, Groq and their gateways."""
