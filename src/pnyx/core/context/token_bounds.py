@@ -15,18 +15,10 @@ from typing import Any, NamedTuple
 
 from ..caching.regex import regex
 
-__all__ = [
-    "KINDS",
-    "estimate_tokens",
-    "letter_tokens",
-    "most_tokens",
-    "other_letters",
-    "script_counts",
-    "scripts",
-]
+__all__ = ["estimate_tokens", "letter_tokens", "most_tokens", "other_letters", "script_counts", "scripts"]
 
 _NAMED = string.ascii_letters + ".,'-"
-KINDS = bytes(
+_KINDS = bytes(
     ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in _NAMED else "0")
     for n in range(256)
 ).translate(bytes.maketrans(string.ascii_letters.encode() + b",'-", b"a" * 26 + b"A" * 26 + b"..."))
@@ -52,7 +44,7 @@ class _Encoding(NamedTuple):
     letter: float
 
 
-@cache  # read at the first text beyond ASCII, not at the start of every command
+@cache  # read at the first text, not at the start of every command
 def _table() -> dict[str, Any]:
     loader: Any = __spec__.loader  # which also reads a package in an archive
     return tomllib.loads(loader.get_data(f"{__file__.removesuffix('.py')}.toml").decode())
@@ -92,16 +84,16 @@ def letter_tokens(model: str) -> float:
     return _encoding_of(model).letter
 
 
-def other_letters(data: bytes, kinds: bytes) -> int:
+def other_letters(data: bytes) -> int:
     """The letters of ASCII in those pieces of a text that are neither code nor in a language of `words`."""
-    found, words, text = 0, _words(), data.lower()
+    found, frequent = 0, _words()
     for at in range(0, len(data), PIECE):
-        piece = kinds[at : at + PIECE]
-        if piece.count(b"0") > CODE * len(piece):
+        piece = data[at : at + PIECE]
+        kinds, words = piece.translate(_KINDS), piece.lower().split()
+        if kinds.count(b"0") > CODE * len(kinds):
             continue
-        here = text[at : at + PIECE].split()
-        if sum(map(words.__contains__, here)) < KNOWN * len(here):
-            found += piece.count(b"a") + piece.count(b"A")
+        if sum(map(frequent.__contains__, words)) < KNOWN * len(words):
+            found += kinds.count(b"a") + kinds.count(b"A")
     return found
 
 
@@ -119,12 +111,12 @@ def most_tokens(text: str, model: str = "") -> int:
     have the tokens that the table has for the model; else, beyond ASCII two bytes are a token.
     """
     data = text.encode("utf-8", "surrogatepass")
-    kinds = data.translate(KINDS)
+    kinds = data.translate(_KINDS)
     other, beyond, size = kinds.count(b"0") + kinds.count(b"."), kinds.count(b"~"), len(kinds)
     letters = size - other - beyond - kinds.count(b" ")
     # A capital may also begin a word, so its second side counts for half.
     cases = kinds.count(b"aA") + kinds.count(b"Aa") / 2
-    rare = other_letters(data, kinds) * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
+    rare = other_letters(data) * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
     tokens = ceil(letters / LETTERS_PER_TOKEN + rare + cases) + other
     in_scripts = 0.0
     if beyond:
