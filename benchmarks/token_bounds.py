@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.core.context.token_bounds import (
-    KINDS,
     letter_tokens,
     most_tokens,
     other_letters,
@@ -96,7 +95,7 @@ def letter_rates(folder: Path, encodings: dict[str, Any]) -> dict[str, float]:
     most = dict.fromkeys(encodings, 0.0)
     for _, text in parts(folder):
         data = text.encode()
-        letters = other_letters(data, data.translate(KINDS))
+        letters = other_letters(data)
         if letters < LETTERS or script_counts(data)["Phonetic"] > PHONETIC * len(text):
             continue
         for key, one in encodings.items():

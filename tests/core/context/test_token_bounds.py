@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.context.token_bounds import KINDS, PIECE, most_tokens, other_letters, script_counts, scripts
+from pnyx.core.context.token_bounds import PIECE, most_tokens, other_letters, script_counts, scripts
 
 COUNTED = tomllib.loads(Path(__file__).with_name("token_counts.toml").read_text("utf-8"))
 MODELS = (
@@ -56,7 +56,7 @@ def test_each_character_counts_once_and_never_for_more_than_its_bytes(text: str,
 
 
 def letters_of_others(text: str) -> int:
-    return other_letters(text.encode(), text.encode().translate(KINDS))
+    return other_letters(text.encode())
 
 
 @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "pyproject.toml", "web/package.json"])
