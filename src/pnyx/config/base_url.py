@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pydantic import AfterValidator
 
@@ -20,6 +20,9 @@ ENDPOINT = re.compile(r"(/chat/completions|/completions|/responses|/messages)/?$
 OWN = re.compile(r"(/(?:api/(?:v1/)?)?generate(?:_stream)?|/api/chat|/invocations|/invoke|/predict)/?$")
 """Where servers have an API of their own, which is not OpenAI's."""
 
+SCHEME = re.compile(r"https?://(?!/)")
+MAX_PORT = 65_535
+
 
 def plain_url(base_url: str | None, *, without: str = "user, password, query or fragment") -> str | None:
     """Return the address of a host. Raises `ValueError`, which never shows it, if it has more than a path.
@@ -28,15 +31,19 @@ def plain_url(base_url: str | None, *, without: str = "user, password, query or 
     """
     if base_url is None:
         return None
+    if not SCHEME.match(base_url):
+        raise ValueError("must start with http:// or https://")
+    if re.search(r"\s", base_url):
+        raise ValueError("must be an address without spaces")
     try:
         url = urlsplit(base_url)
-        fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
     except ValueError:
-        fine = False
-    if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-        if "://" not in base_url:
-            raise ValueError("must start with http:// or https://")
+        raise ValueError("has an IPv6 address: write it in brackets, as in http://[::1]:8000/v1") from None
+    if re.search(r"[@?#\\]", base_url):
         raise ValueError(f"must be an http or https address, without {without}")
+    _check_host(url)
+    if not base_url.isascii() or not base_url.isprintable():
+        raise ValueError("must have other characters than those of ASCII written as %XX in its path")
     if found := ENDPOINT.search(url.path):
         raise ValueError(f"must be the address without {found[0]}, which pnyx adds")
     if found := OWN.search(url.path):
@@ -45,6 +52,25 @@ def plain_url(base_url: str | None, *, without: str = "user, password, query or 
             "OpenAI API is mostly at an address that ends with /v1"
         )
     return base_url
+
+
+def _check_host(url: SplitResult) -> None:
+    """Raise `ValueError` for a host or a port that no connection can be made to."""
+    host = url.hostname or ""
+    if not host:
+        raise ValueError("must have the name of a host behind http:// or https://")
+    if not host.isascii():
+        try:
+            name = f": write it as {host.encode('idna').decode()}"
+        except UnicodeError:
+            name = ""
+        raise ValueError(f"must have the name of its host in ASCII letters{name}")
+    try:
+        fine = url.port is None or url.port
+    except ValueError:
+        fine = False
+    if not fine:
+        raise ValueError(f"must have a port from 1 to {MAX_PORT} behind the host, or none")
 
 
 def host_url(base_url: str | None) -> str | None:

@@ -15,22 +15,41 @@ from typing import Any, NamedTuple
 
 from ..caching.regex import regex
 
-__all__ = ["estimate_tokens", "most_tokens", "script_counts", "scripts"]
+__all__ = [
+    "KINDS",
+    "estimate_tokens",
+    "letter_tokens",
+    "most_tokens",
+    "other_letters",
+    "script_counts",
+    "scripts",
+]
 
-_KINDS = bytes(
-    ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in string.ascii_letters else "0")
+_NAMED = string.ascii_letters + ".,'-"
+KINDS = bytes(
+    ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in _NAMED else "0")
     for n in range(256)
-).translate(bytes.maketrans(string.ascii_letters.encode(), b"a" * 26 + b"A" * 26))
-"""Byte -> a for small letters, A for capitals, blank, 0 for others of ASCII, ~ beyond it."""
+).translate(bytes.maketrans(string.ascii_letters.encode() + b",'-", b"a" * 26 + b"A" * 26 + b"..."))
+"""Byte -> a for small letters, A for capitals, blank, full stop for marks of prose, 0 for others of ASCII,
+~ beyond it."""
 LETTERS_PER_TOKEN = 2.7
-"""Fewer than in words of any language in ASCII, and of code, with the tokenizer that splits them finest."""
+"""Fewer than in the languages of `words`, and in code, with the tokenizer that splits them finest."""
+PIECE = 1_000
+"""Bytes of a text that are in one language or another."""
+KNOWN = 0.055
+"""Share of frequent words in a piece: 0.07 and more in the languages that have them, in others below 0.04."""
+CODE = 0.075
+"""Share of digits and of marks that prose has few of: with more, a piece is code or data."""
 RARE = 400
 """A text in Cyrillic with fewer than one in so many letters beyond those of Slavic languages is in one."""
 
 
 class _Encoding(NamedTuple):
+    """tokens: the most of a character of each script. letter: of a letter of ASCII in any language."""
+
     models: re.Pattern[str]
     tokens: dict[str, float]
+    letter: float
 
 
 @cache  # read at the first text beyond ASCII, not at the start of every command
@@ -51,15 +70,39 @@ def _encodings() -> list[_Encoding]:
         _Encoding(
             regex(models, re.IGNORECASE),
             {script: row["tokens"][n] for script, row in _table()["scripts"].items()},
+            _table()["letter"][n],
         )
         for n, models in enumerate(_table()["models"])
     ]
 
 
 @lru_cache(1000)  # clients name models
-def _tokens_by_script(model: str) -> dict[str, float]:
-    """The most tokens of a character of each script for `model`; "": for any."""
-    return next(one.tokens for one in _encodings() if one.models.search(model))
+def _encoding_of(model: str) -> _Encoding:
+    """That of `model`; "": the one with the most tokens of any."""
+    return next(one for one in _encodings() if one.models.search(model))
+
+
+@cache
+def _words() -> frozenset[bytes]:
+    return frozenset(_table()["words"].encode().split())
+
+
+def letter_tokens(model: str) -> float:
+    """The most tokens of a letter of ASCII in other languages than those of the table's words."""
+    return _encoding_of(model).letter
+
+
+def other_letters(data: bytes, kinds: bytes) -> int:
+    """The letters of ASCII in those pieces of a text that are neither code nor in a language of `words`."""
+    found, words, text = 0, _words(), data.lower()
+    for at in range(0, len(data), PIECE):
+        piece = kinds[at : at + PIECE]
+        if piece.count(b"0") > CODE * len(piece):
+            continue
+        here = text[at : at + PIECE].split()
+        if sum(map(words.__contains__, here)) < KNOWN * len(here):
+            found += piece.count(b"a") + piece.count(b"A")
+    return found
 
 
 def estimate_tokens(text: str) -> int:
@@ -70,21 +113,22 @@ def estimate_tokens(text: str) -> int:
 def most_tokens(text: str, model: str = "") -> int:
     """A closer upper bound of the tokens of `text`, for what a call may cost. model: without its provider.
 
-    2.7 letters of ASCII are a token, and blanks belong to the words beside them: about three bytes per token
-    in English prose. Any other byte may be a token of its own, and words end between letters of two cases,
-    as in numbers, hashes and Base64. Characters of other scripts have the tokens that the table has for the
-    model; else, beyond ASCII two bytes are a token.
+    2.7 letters of ASCII are a token in code and in seven languages, and fewer in others; blanks belong to the
+    words beside them: about three bytes per token in English prose. Any other byte may be a token of its own,
+    and words end between letters of two cases, as in numbers, hashes and Base64. Characters of other scripts
+    have the tokens that the table has for the model; else, beyond ASCII two bytes are a token.
     """
     data = text.encode("utf-8", "surrogatepass")
-    kinds = data.translate(_KINDS)
-    other, beyond, size = kinds.count(b"0"), kinds.count(b"~"), len(kinds)
+    kinds = data.translate(KINDS)
+    other, beyond, size = kinds.count(b"0") + kinds.count(b"."), kinds.count(b"~"), len(kinds)
     letters = size - other - beyond - kinds.count(b" ")
     # A capital may also begin a word, so its second side counts for half.
     cases = kinds.count(b"aA") + kinds.count(b"Aa") / 2
-    tokens = ceil(letters / LETTERS_PER_TOKEN + cases) + other
+    rare = other_letters(data, kinds) * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
+    tokens = ceil(letters / LETTERS_PER_TOKEN + rare + cases) + other
     in_scripts = 0.0
     if beyond:
-        rates = _tokens_by_script(model)
+        rates = _encoding_of(model).tokens
         for script, count in script_counts(data).items():
             in_scripts += count * rates[script]
             in_bytes = count * _bytes_of(script)

@@ -107,7 +107,7 @@ WRAPPER = regex(r"(?i)<(?P<name>(?:final_?)?(?:answer|response|output|solution)|
 """Tags in which models that were trained to think put their answer, behind their thoughts."""
 
 BARE = (
-    regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
+    regex(r"(?s)\s*analysis(?=[^\sa-z.,:;!?_/\-])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
     regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
     regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
     regex(r"(?s)\s*\*Thinking\.\.\.\*\s*\n(?P<reasoning>(?:>[^\n]*\n\s*)+)(?P<answer>[^>\s].*)"),
@@ -197,11 +197,12 @@ def may_be_bare(text: str) -> bool:
     begins = start.startswith(_BARE_STARTS) or (
         len(start) < _LONGEST_START and any(one.startswith(start) for one in _BARE_STARTS)
     )
-    return begins and (not start.startswith("analysis") or start[8:9] in ("", *_AFTER_ANALYSIS))
+    return begins and (
+        not start.startswith("analysis") or not start[8:] or bool(BARE[0].match(f"{start}assistantfinal"))
+    )
 
 
 _LONGEST_START = max(map(len, _BARE_STARTS)) + 1
-_AFTER_ANALYSIS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*\"'("
 _SUMMARY = regex(r"(?s)\s*<summary>.{0,200}?</summary>")
 
 

@@ -276,6 +276,11 @@ UNABLE = regex(
 """What a model cannot do, though its server sends status 500: read images, or fit into the memory."""
 
 FAILED_GENERATION = regex(
-    r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message", re.IGNORECASE
+    r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message"
+    r"|(?:failed|unable|error|could ?n[o']t)(?: to)? pars\w+ (?:the )?(?:(?:model|generated|llm)\w*\b.{0,20}"
+    r"|input at pos|tool.?calls?\b(?! arg\w* (?:in|of) (?:the )?(?:messages?|request))|function.?calls?\b)"
+    r"|generated (?:an? )?(?:invalid|malformed) (?:tool|function)"
+    r"|(?:malformed|unparsable) (?:tool|function).?call",
+    re.IGNORECASE,
 )
-"""Groq and OpenAI report that a model wrote nothing usable like a refused request."""
+"""Groq, OpenAI, llama.cpp and vLLM report that a model wrote nothing usable like a refused request."""

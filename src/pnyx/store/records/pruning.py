@@ -28,7 +28,7 @@ class Rule:
 
 
 class Prunable(NamedTuple):
-    """What a rule deletes. size: bytes, estimated by its share of events and runs. first, last: start."""
+    """What a rule deletes. size: bytes, estimated. first, last: when its runs began."""
 
     runs: int
     events: int
