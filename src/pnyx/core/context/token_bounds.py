@@ -84,17 +84,45 @@ def letter_tokens(model: str) -> float:
     return _encoding_of(model).letter
 
 
+class _Counts(NamedTuple):
+    """Bytes of a piece of a text, by their kind in `_KINDS`. others: full stops and 0.
+
+    halves: tokens for changes of case, in halves. rare: letters of ASCII, if the piece is neither code nor in
+    a language of `words`."""
+
+    blanks: int
+    others: int
+    beyond: int
+    halves: int
+    rare: int
+
+
+@lru_cache(1_000)  # prompts begin alike, and to read the words of a piece takes longer than all else
+def _counts(piece: bytes, before: bytes) -> _Counts:
+    """The counts of a piece. before: the byte before it, if any."""
+    kinds = piece.translate(_KINDS)
+    bounds = before.translate(_KINDS) + kinds
+    # A capital may also begin a word, so its second side counts for half.
+    halves = 2 * bounds.count(b"aA") + bounds.count(b"Aa")
+    marks, others = kinds.count(b"0"), kinds.count(b".")
+    blanks, beyond, rare = kinds.count(b" "), kinds.count(b"~"), 0
+    if marks <= CODE * len(piece):
+        words = piece.lower().split()
+        if sum(map(_words().__contains__, words)) < KNOWN * len(words):
+            rare = len(piece) - blanks - marks - others - beyond
+    return _Counts(blanks, marks + others, beyond, halves, rare)
+
+
+def _sums(data: bytes) -> _Counts:
+    """The counts of the text, whose pieces begin at the same places in every longer text that begins so."""
+    starts = range(0, len(data) or 1, PIECE)
+    every = [_counts(data[at : at + PIECE], data[max(at - 1, 0) : at]) for at in starts]
+    return _Counts(*map(sum, zip(*every, strict=True)))
+
+
 def other_letters(data: bytes) -> int:
     """The letters of ASCII in those pieces of a text that are neither code nor in a language of `words`."""
-    found, frequent = 0, _words()
-    for at in range(0, len(data), PIECE):
-        piece = data[at : at + PIECE]
-        kinds, words = piece.translate(_KINDS), piece.lower().split()
-        if kinds.count(b"0") > CODE * len(kinds):
-            continue
-        if sum(map(frequent.__contains__, words)) < KNOWN * len(words):
-            found += kinds.count(b"a") + kinds.count(b"A")
-    return found
+    return _sums(data).rare
 
 
 def estimate_tokens(text: str) -> int:
@@ -111,13 +139,11 @@ def most_tokens(text: str, model: str = "") -> int:
     have the tokens that the table has for the model; else, beyond ASCII two bytes are a token.
     """
     data = text.encode("utf-8", "surrogatepass")
-    kinds = data.translate(_KINDS)
-    other, beyond, size = kinds.count(b"0") + kinds.count(b"."), kinds.count(b"~"), len(kinds)
-    letters = size - other - beyond - kinds.count(b" ")
-    # A capital may also begin a word, so its second side counts for half.
-    cases = kinds.count(b"aA") + kinds.count(b"Aa") / 2
-    rare = other_letters(data) * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
-    tokens = ceil(letters / LETTERS_PER_TOKEN + rare + cases) + other
+    counts, size = _sums(data), len(data)
+    other, beyond = counts.others, counts.beyond
+    letters = size - other - beyond - counts.blanks
+    rare = counts.rare * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
+    tokens = ceil(letters / LETTERS_PER_TOKEN + rare + counts.halves / 2) + other
     in_scripts = 0.0
     if beyond:
         rates = _encoding_of(model).tokens
