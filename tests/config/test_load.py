@@ -250,7 +250,7 @@ def test_secret_in_the_wrong_place_is_refused_without_being_shown(settings: Writ
 )
 def test_base_url_is_plain_and_not_shown_when_it_is_not(settings: Write, url: str) -> None:
     (message,) = problems(lambda: settings(f'[providers.lab]\nkind = "openai"\nbase_url = "{url}"'))
-    assert message.removeprefix("providers.lab.base_url in pnyx.toml ").startswith(("must ", "has an IPv6"))
+    assert message.removeprefix("providers.lab.base_url in pnyx.toml ").startswith("must ")
     assert "planted" not in message
 
 

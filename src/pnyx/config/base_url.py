@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator
 
@@ -15,13 +15,8 @@ SECRET = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 
 ENDPOINT = re.compile(r"(/chat/completions|/completions|/responses|/messages)/?$")
 """What documents of hosts print after the address that is wanted here."""
-
-
 OWN = re.compile(r"(/(?:api/(?:v1/)?)?generate(?:_stream)?|/api/chat|/invocations|/invoke|/predict)/?$")
 """Where servers have an API of their own, which is not OpenAI's."""
-
-SCHEME = re.compile(r"https?://(?!/)")
-MAX_PORT = 65_535
 
 
 def plain_url(base_url: str | None, *, without: str = "user, password, query or fragment") -> str | None:
@@ -31,17 +26,23 @@ def plain_url(base_url: str | None, *, without: str = "user, password, query or 
     """
     if base_url is None:
         return None
-    if not SCHEME.match(base_url):
+    if not re.match(r"https?://(?!/)", base_url):
         raise ValueError("must start with http:// or https://")
     if re.search(r"\s", base_url):
         raise ValueError("must be an address without spaces")
-    try:
-        url = urlsplit(base_url)
-    except ValueError:
-        raise ValueError("has an IPv6 address: write it in brackets, as in http://[::1]:8000/v1") from None
     if re.search(r"[@?#\\]", base_url):
         raise ValueError(f"must be an http or https address, without {without}")
-    _check_host(url)
+    try:
+        url = urlsplit(base_url)
+        fine = bool(url.hostname) and url.port != 0
+    except ValueError:
+        fine = False
+    if not fine:
+        raise ValueError(
+            "must be an address such as http://host:8000/v1, or http://[::1]:8000/v1 for IPv6, "
+            "with a port from 1 to 65535 or none"
+        )
+    _check_is_ascii(url.hostname or "")
     if not base_url.isascii() or not base_url.isprintable():
         raise ValueError("must have other characters than those of ASCII written as %XX in its path")
     if found := ENDPOINT.search(url.path):
@@ -54,23 +55,14 @@ def plain_url(base_url: str | None, *, without: str = "user, password, query or 
     return base_url
 
 
-def _check_host(url: SplitResult) -> None:
-    """Raise `ValueError` for a host or a port that no connection can be made to."""
-    host = url.hostname or ""
-    if not host:
-        raise ValueError("must have the name of a host behind http:// or https://")
+def _check_is_ascii(host: str) -> None:
+    """Raise `ValueError` for a host in other letters, with its name in ASCII if it has one."""
     if not host.isascii():
         try:
             name = f": write it as {host.encode('idna').decode()}"
         except UnicodeError:
             name = ""
         raise ValueError(f"must have the name of its host in ASCII letters{name}")
-    try:
-        fine = url.port is None or url.port
-    except ValueError:
-        fine = False
-    if not fine:
-        raise ValueError(f"must have a port from 1 to {MAX_PORT} behind the host, or none")
 
 
 def host_url(base_url: str | None) -> str | None:
