@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.events import (
@@ -28,6 +28,7 @@ from pnyx.run.broadcast import Broadcast, _Unread
 from pnyx.store.records.entries import Page
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
+from tests.support.properties import examples
 
 NOW = "2026-01-01T00:00:00Z"
 KEYS = ("/1", "/1", "/2")
@@ -154,7 +155,7 @@ def check_texts(had: list[Event], versions: dict[str, list[str]], complete: bool
                     assert text == versions[call.fingerprint][-1]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(steps=STEPS, room=st.sampled_from([100, 400, ROOM]), joins=st.integers(0, 3), eager=st.booleans())
 def test_whatever_it_reads_when_a_follower_has_every_event_once_and_each_text_within_its_call(
     steps: list[Step], room: int, joins: int, eager: bool

@@ -21,7 +21,7 @@ from ..store.records.entries import PAGE
 __all__ = ["AT_ONCE", "Broadcast", "TextWanted", "Turn"]
 
 TextWanted: TypeAlias = Literal["answer"] | bool
-"""Whether a watcher wants the text of replies as it arrives, or that of the answer alone."""
+"""Whether a follower wants the text of replies as it arrives, or that of the answer alone."""
 Turn: TypeAlias = AbstractAsyncContextManager[object]
 """What a follower holds while it reads a page of stored events: a lock if followers take turns."""
 AT_ONCE: Turn = nullcontext()
@@ -172,12 +172,12 @@ class _Follower:
         """Let an event wait. size: about its bytes."""
         if isinstance(event, CallStarted | CallFinished | CallFailed):
             self._texts.pop(event.key, None)
-        if self._has_room(size):
+        if self._take_room(size):
             self._waiting.append((event, size))
 
     def add_text(self, text: _Text) -> None:
         """Let the last piece of a text wait."""
-        if not self._wants(text) or not self._has_room(size := OBJECT + len(text.pieces[-1])):
+        if not self._wants(text) or not self._take_room(size := OBJECT + len(text.pieces[-1])):
             return
         unread = self._texts.get(text.last.key)
         if unread is None or unread.text is not text:
@@ -221,8 +221,8 @@ class _Follower:
     def _wants(self, text: _Text) -> bool:
         return self._wanted is True or (self._wanted == "answer" and text.last.answer)
 
-    def _has_room(self, size: int) -> bool:
-        """Whether so much more may wait; if not, the follower is left behind, and forgets what waits."""
+    def _take_room(self, size: int) -> bool:
+        """Take room for so much more; without any, the follower is left behind, and forgets what waits."""
         if self._waiting and self._size + size > MOST_WAITING:
             self.is_behind = True
             self._waiting.clear()

@@ -284,7 +284,7 @@ class Journal:
 
         def work(connection: Connection) -> Append | None:
             if self._failure is not None and not applied:
-                raise self._failure  # of an outcome that was committed with this one until it was refused
+                raise self._failure  # an outcome before this one in the same commit was refused
             batch = write(connection)
             if batch is None:
                 return None

@@ -275,7 +275,7 @@ async def test_wrong_keys_wait_ever_longer_and_right_ones_never(
         seconds.append(time.monotonic() - started)
     assert seconds[2] >= 0.2
     assert seconds[3] >= 0.4
-    assert "3 wrong keys from 127.0.0.1" in caplog.text
+    assert "more than 2 wrong keys from 127.0.0.1" in caplog.text
     # A right key waits for none of the wrong ones, and while one waits no more than MOST_DELAYED do.
     monkeypatch.setattr(key_log, "MOST_DELAYED", 0)
     assert await status(server, "pnyx_wrong") == 429

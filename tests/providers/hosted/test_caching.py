@@ -142,7 +142,7 @@ OPENAI, ROUTER = "https://api.openai.com/v1", "https://openrouter.ai/api/v1"
         ("openrouter", ROUTER, "google/gemini-2.5-pro", False),
     ],
 )
-async def test_a_schema_that_a_host_puts_first_is_in_words_where_a_beginning_is_shared(
+async def test_a_schema_that_a_host_puts_first_is_in_words_where_a_prefix_is_shared(
     host: ScriptedHost, kind: str, address: str, model: str, first: bool, shares: bool
 ) -> None:
     turns = TURNS if shares else [replace(turn, breaks=()) for turn in TURNS]

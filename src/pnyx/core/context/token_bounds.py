@@ -15,18 +15,10 @@ from typing import Any, NamedTuple
 
 from ..caching.regex import regex
 
-__all__ = [
-    "KINDS",
-    "estimate_tokens",
-    "letter_tokens",
-    "most_tokens",
-    "other_letters",
-    "script_counts",
-    "scripts",
-]
+__all__ = ["estimate_tokens", "letter_tokens", "most_tokens", "other_letters", "script_counts", "scripts"]
 
 _NAMED = string.ascii_letters + ".,'-"
-KINDS = bytes(
+_KINDS = bytes(
     ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in _NAMED else "0")
     for n in range(256)
 ).translate(bytes.maketrans(string.ascii_letters.encode() + b",'-", b"a" * 26 + b"A" * 26 + b"..."))
@@ -52,7 +44,7 @@ class _Encoding(NamedTuple):
     letter: float
 
 
-@cache  # read at the first text beyond ASCII, not at the start of every command
+@cache  # read at the first text, not at the start of every command
 def _table() -> dict[str, Any]:
     loader: Any = __spec__.loader  # which also reads a package in an archive
     return tomllib.loads(loader.get_data(f"{__file__.removesuffix('.py')}.toml").decode())
@@ -92,17 +84,45 @@ def letter_tokens(model: str) -> float:
     return _encoding_of(model).letter
 
 
-def other_letters(data: bytes, kinds: bytes) -> int:
+class _Counts(NamedTuple):
+    """Bytes of a piece of a text, by their kind in `_KINDS`. others: full stops and 0.
+
+    halves: tokens for changes of case, in halves. rare: letters of ASCII, if the piece is neither code nor in
+    a language of `words`."""
+
+    blanks: int
+    others: int
+    beyond: int
+    halves: int
+    rare: int
+
+
+@lru_cache(1_000)  # prompts begin alike, and to read the words of a piece takes longer than all else
+def _counts(piece: bytes, before: bytes) -> _Counts:
+    """The counts of a piece. before: the byte before it, if any."""
+    kinds = piece.translate(_KINDS)
+    bounds = before.translate(_KINDS) + kinds
+    # A capital may also begin a word, so its second side counts for half.
+    halves = 2 * bounds.count(b"aA") + bounds.count(b"Aa")
+    marks, others = kinds.count(b"0"), kinds.count(b".")
+    blanks, beyond, rare = kinds.count(b" "), kinds.count(b"~"), 0
+    if marks <= CODE * len(piece):
+        words = piece.lower().split()
+        if sum(map(_words().__contains__, words)) < KNOWN * len(words):
+            rare = len(piece) - blanks - marks - others - beyond
+    return _Counts(blanks, marks + others, beyond, halves, rare)
+
+
+def _sums(data: bytes) -> _Counts:
+    """The counts of the text, whose pieces begin at the same places in every longer text that begins so."""
+    starts = range(0, len(data) or 1, PIECE)
+    every = [_counts(data[at : at + PIECE], data[max(at - 1, 0) : at]) for at in starts]
+    return _Counts(*map(sum, zip(*every, strict=True)))
+
+
+def other_letters(data: bytes) -> int:
     """The letters of ASCII in those pieces of a text that are neither code nor in a language of `words`."""
-    found, words, text = 0, _words(), data.lower()
-    for at in range(0, len(data), PIECE):
-        piece = kinds[at : at + PIECE]
-        if piece.count(b"0") > CODE * len(piece):
-            continue
-        here = text[at : at + PIECE].split()
-        if sum(map(words.__contains__, here)) < KNOWN * len(here):
-            found += piece.count(b"a") + piece.count(b"A")
-    return found
+    return _sums(data).rare
 
 
 def estimate_tokens(text: str) -> int:
@@ -119,13 +139,11 @@ def most_tokens(text: str, model: str = "") -> int:
     have the tokens that the table has for the model; else, beyond ASCII two bytes are a token.
     """
     data = text.encode("utf-8", "surrogatepass")
-    kinds = data.translate(KINDS)
-    other, beyond, size = kinds.count(b"0") + kinds.count(b"."), kinds.count(b"~"), len(kinds)
-    letters = size - other - beyond - kinds.count(b" ")
-    # A capital may also begin a word, so its second side counts for half.
-    cases = kinds.count(b"aA") + kinds.count(b"Aa") / 2
-    rare = other_letters(data, kinds) * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
-    tokens = ceil(letters / LETTERS_PER_TOKEN + rare + cases) + other
+    counts, size = _sums(data), len(data)
+    other, beyond = counts.others, counts.beyond
+    letters = size - other - beyond - counts.blanks
+    rare = counts.rare * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
+    tokens = ceil(letters / LETTERS_PER_TOKEN + rare + counts.halves / 2) + other
     in_scripts = 0.0
     if beyond:
         rates = _encoding_of(model).tokens

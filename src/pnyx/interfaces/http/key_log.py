@@ -80,10 +80,10 @@ class KeyLog:
 
 
 FREE, WINDOW_S = 10, 60.0
-"""Wrong keys of an address that are answered at once, and the seconds after which they are forgotten, evenly:
-one that goes on stays slow, and a person who comes later from the same address is not."""
+"""Wrong keys of an address that are answered at once, and the seconds in which so many are forgotten, one by
+one: who goes on stays slow, and who comes later from the same address does not wait."""
 DOUBLINGS = 6
-"""Wrong keys above those after which the wait grows no longer, nor the time until it is forgotten."""
+"""Wrong keys above those that count: more lengthen neither the wait nor the time until they are forgotten."""
 MOST_DELAY_S = 5.0
 MOST_DELAYED = 64
 """Answers that are held back at once; others are refused with 429, so that no flood of them holds much."""
@@ -111,7 +111,7 @@ class WrongKeys:
         level = min(level + 1, FREE + DOUBLINGS)
         above = ceil(level - FREE)
         if above > 0 and not is_logged:
-            LOG.warning("%d wrong keys from %s within a minute", FREE + 1, client)
+            LOG.warning("more than %d wrong keys from %s: answers to further ones are delayed", FREE, client)
             is_logged = True
         self._seen[client] = (at, level, is_logged)
         if above <= 0:

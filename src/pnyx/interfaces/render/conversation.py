@@ -72,7 +72,7 @@ def _cut(text: str, tokens: int) -> str:
         shown = data[:room].decode("utf-8", "ignore") + CUT
         if (needed := estimate_tokens(shown)) <= tokens or not room:
             return shown
-        room = max(room * tokens // needed, 0)
+        room = room * tokens // needed
 
 
 def cost(turns: Sequence[Record]) -> float | None:

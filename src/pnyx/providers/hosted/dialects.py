@@ -58,7 +58,7 @@ class Dialect:
         )
 
     def puts_schema_first(self, host: str, model: str) -> bool:
-        """Whether the schema of a reply stands before the messages, which then share no cached beginning.
+        """Whether the schema of a reply stands before the messages, which then share no cached prefix.
 
         As OpenAI (guide "Prompt caching") and Anthropic (guide "Structured outputs") document it.
         """

@@ -49,10 +49,9 @@ def prunable(connection: Connection, rule: Rule) -> Prunable:
     counts = (func.count(), func.coalesce(func.sum(runs.c.seq), 0))
     times = (func.min(runs.c.created_at), func.max(runs.c.created_at))
     found, old, first, last = connection.execute(select(*counts, *times).where(*_conditions(rule))).one()
-    every = connection.execute(select(*counts)).one()
-    of_runs, of_events = (part / max(whole, 1) for part, whole in zip((found, int(old)), every, strict=True))
+    every, events = connection.execute(select(*counts)).one()
     size = connection.execute(text(_SIZES[connection.dialect.name])).one()
-    freed = int(size.of_runs * of_runs + size.of_events * float(of_events))
+    freed = size.of_runs * found // max(every, 1) + size.of_events * int(old) // max(int(events), 1)
     return Prunable(int(found), int(old), freed, first, last)
 
 

@@ -216,9 +216,11 @@ def _forms(connection: Connection, wanted: Collection[str], words: Collection[st
             index.execute(SQLITE_INDEX.format(name="recall", more=""))
             index.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(recall, instance)")
             index.execute("INSERT INTO recall VALUES (?, '')", (" ".join(every),))
-            pairs = [(every[a], every[b]) for a, b in index.execute(_STEMS, (len(wanted),))]
+            pairs = [(every[a], every[b]) for a, b in index.execute(_STEMS_IN_SQLITE, (len(wanted),))]
     else:
-        pairs = connection.execute(text(_STEMS_HERE), {"wanted": list(wanted), "words": list(words)}).all()
+        pairs = connection.execute(
+            text(_STEMS_IN_POSTGRESQL), {"wanted": list(wanted), "words": list(words)}
+        ).all()
     for word, form in pairs:
         forms[word].add(form)
     return forms
@@ -268,8 +270,8 @@ _RANK = """
              ts_rank_cd(words, query, 1) DESC, created_at DESC, id LIMIT :limit OFFSET :skip
     """
 """ts_rank_cd does not consider how rare a word is, so the number of different words counts first."""
-_STEMS = "SELECT a.offset, b.offset FROM stems AS a JOIN stems AS b USING (term) WHERE a.offset < ?"
-_STEMS_HERE = """
+_STEMS_IN_SQLITE = "SELECT a.offset, b.offset FROM stems AS a JOIN stems AS b USING (term) WHERE a.offset < ?"
+_STEMS_IN_POSTGRESQL = """
     SELECT one.word, other.word
     FROM (SELECT word, to_tsvector('pnyx', word) AS stem FROM unnest(CAST(:wanted AS text[])) AS word) AS one
     JOIN (SELECT word, to_tsvector('pnyx', word) AS stem FROM unnest(CAST(:words AS text[])) AS word) AS other
