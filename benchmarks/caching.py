@@ -1,6 +1,6 @@
 """How much of the prompts of a run hosts can read from their prompt cache.
 
-    .venv/bin/python -m benchmarks.caching [-p PROTOCOL] [--turns N]
+    .venv/bin/python -m benchmarks.caching [-p PROTOCOL] [--turns N] [--first PART]
 
 Drives each protocol with scripted replies of 1,500 to 3,000 characters. Two shares of all characters of
 prompts, system messages included:
@@ -8,6 +8,10 @@ prompts, system messages included:
 - prefix: those that an earlier prompt to the same model begins with too, which is what hosts cache;
 - bound: those that any earlier prompt to the same model has at any place, in a stretch of at least `STRETCH`
   characters. No order of the same texts can put more of them into a prefix.
+
+The last column weighs what is in a prefix with a tenth, as many hosts bill it. `--first` puts before a prompt
+what hosts put there: the definitions of pnyx's tools, in the calls that may use them ("tools") or in all
+("all-tools"), and the schema of the reply ("schemas").
 """
 
 from __future__ import annotations
@@ -16,8 +20,8 @@ import argparse
 import json
 import random
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -25,6 +29,9 @@ from pnyx import protocols
 from pnyx.core.steps import Ask
 from pnyx.core.text import Material
 from pnyx.testing import ProtocolDriver, prompt_name
+from pnyx.tools.read_file import ReadFile
+from pnyx.tools.read_page import ReadPage
+from pnyx.tools.web_search import WebSearch
 
 STRETCH = 48
 CONTEXT = 22_000
@@ -42,6 +49,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "sample": {"samples": 6, "adaptive": False},
 }
 """Options with which a protocol asks as much as it usually does."""
+DEFINITIONS = json.dumps([asdict(tool.spec) for tool in (WebSearch, ReadPage, ReadFile)])
+FIRST = ("tools", "all-tools", "schemas")
 PLAN = {
     "subtasks": [
         {"label": "cost", "question": "What does a managed service cost at this size?", "needs": []},
@@ -60,6 +69,11 @@ class Shares(NamedTuple):
     @property
     def ratio(self) -> float:
         return self.prefix / self.bound if self.bound else 1.0
+
+    @property
+    def cost(self) -> int:
+        """Characters, of which those in a prefix count a tenth."""
+        return round(self.characters * (1 - 0.9 * self.prefix))
 
 
 @dataclass
@@ -112,10 +126,12 @@ class Seats:
         return f"{self.prose()}\nFinal answer: {turn}{seat}"
 
 
-def prompts(protocol: str, models: Sequence[str], context: int = 0, turns: int = 1) -> list[tuple[str, str]]:
+def prompts(
+    protocol: str, models: Sequence[str], context: int = 0, turns: int = 1, first: Collection[str] = ()
+) -> list[tuple[str, str]]:
     """Run `protocol`; the model and the whole text of each prompt. context: its length in characters.
 
-    turns: runs of a conversation, each with the decisions before it as further context.
+    turns: runs of a conversation, each with the decisions before it as further context. first: of `FIRST`.
     """
     seats, sent = Seats(), list[tuple[str, str]]()
     material = [Material("notes.md", seats.prose(context, context))] if context else []
@@ -124,17 +140,20 @@ def prompts(protocol: str, models: Sequence[str], context: int = 0, turns: int =
         driver = ProtocolDriver(
             protocol, seats, seats=models, question=question, context=material, options=OPTIONS.get(protocol)
         )
+        driver.panel = replace(driver.panel, tools=("web_search",))
         driver.decide()
-        sent += [(ask.seat.model, _text(ask)) for ask in driver.asks]
+        sent += [(ask.seat.model, _text(ask, first)) for ask in driver.asks]
         answer = f"Question: {question}\n\nDecision: {driver.decision.answer}"
         material = [*material, Material(f"Turn {n}", answer)]
         seats.turns.clear()
     return sent
 
 
-def _text(ask: Ask) -> str:
+def _text(ask: Ask, first: Collection[str]) -> str:
+    tools = DEFINITIONS if "all-tools" in first or ("tools" in first and ask.tools) else ""
+    schema = json.dumps(ask.schema.document) if "schemas" in first and ask.schema is not None else ""
     system = getattr(ask.prompt, "system", "")  # versions before 0.2 have none
-    return f"{system}\n{ask.prompt.text}"
+    return f"{tools}{schema}{system}\n{ask.prompt.text}"
 
 
 def measure(sent: Sequence[tuple[str, str]], stretch: int = STRETCH) -> Shares:
@@ -172,18 +191,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("-p", "--protocol", action="append", help="repeatable; default: all")
     parser.add_argument("--turns", type=int, default=1, help="questions of a conversation; default: 1")
+    parser.add_argument("--first", action="append", choices=FIRST, default=[], help="repeatable")
     args = parser.parse_args()
     names = args.protocol or sorted(protocols.names())
-    print("| protocol | panel | context | prompts | characters | prefix | bound | prefix / bound |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| protocol | panel | context | prompts | characters | prefix | bound | prefix / bound | cost |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in names:
         for panel, models in PANELS.items():
             for context in (0, CONTEXT):
-                sent = prompts(name, models, context, args.turns)
+                sent = prompts(name, models, context, args.turns, args.first)
                 shares = measure(sent)
                 print(
                     f"| {name} | {panel} | {context:,} | {len(sent)} | {shares.characters:,} "
-                    f"| {shares.prefix:.1%} | {shares.bound:.1%} | {shares.ratio:.1%} |"
+                    f"| {shares.prefix:.1%} | {shares.bound:.1%} | {shares.ratio:.1%} | {shares.cost:,} |"
                 )
 
 

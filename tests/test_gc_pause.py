@@ -5,16 +5,20 @@ Each test runs in a new interpreter, whose collector has the settings of Python,
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from tests.support.waiting import STALL_S
+
 START = """
 import gc
 import weakref
-from pnyx.gc_pause import MANY, paused_collection
+from pnyx.gc_pause import MANY, YOUNG, delay_collection, end_delay, paused_collection
 """
 
 
@@ -74,3 +78,41 @@ def test_a_pause_in_which_little_is_created_does_not_count_what_is_frozen() -> N
             kept = [[] for _ in range(MANY // 2)]
         assert gc.isenabled()
     """)
+
+
+def test_a_program_that_runs_for_long_collects_once_it_has_started() -> None:
+    """A server kept the garbage of its first 100,000 runs."""
+    run("""
+        delay_collection()
+        assert gc.get_threshold()[0] > 20 * YOUNG
+        for _ in range(2):
+            end_delay()
+            assert gc.get_threshold()[0] == YOUNG
+            assert gc.get_freeze_count() > 0
+        assert not gc.callbacks
+    """)
+
+
+@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["mcp"]])
+def test_commands_that_run_for_long_end_the_delay(command: list[str], tmp_path: Path) -> None:
+    code = f"""
+        import os, threading, time
+        from pnyx.interfaces.cli import main
+
+        def check():
+            for _ in range({round(STALL_S * 10)}):
+                if gc.get_threshold()[0] == YOUNG:
+                    os._exit(0)
+                time.sleep(0.1)
+            os._exit(1)
+
+        threading.Thread(target=check, daemon=True).start()
+        main({command!r})
+    """
+    home = {name: str(tmp_path) for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME")}
+    start = [sys.executable, "-c", START + dedent(code)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(
+        start, env=os.environ | home, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet
+    ) as process:
+        assert process.wait() == 0

@@ -1,4 +1,4 @@
-"""A pause of the garbage collector while modules are imported."""
+"""A pause of the garbage collector while modules are imported, and while a program starts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,34 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["MANY", "paused_collection"]
+__all__ = ["MANY", "YOUNG", "delay_collection", "end_delay", "paused_collection"]
 
 MANY = 5_000
 """New objects from which on it pays to count them as old: an import of an SDK has more, its next use less."""
+START, YOUNG = 1_500_000, 50_000
+"""New objects before the first garbage collection, and before each later one. Python's default is 700."""
+
+
+def delay_collection() -> None:
+    """Collect for the first time after the imports, whose objects live as long as the process."""
+    gc.callbacks.append(_after_collection)
+    gc.set_threshold(START)
+
+
+def end_delay() -> None:
+    """Collect regularly from now on: the program has started, and may run for years.
+
+    Until `START` objects, the garbage of 100,000 runs would stay in memory.
+    """
+    if _after_collection in gc.callbacks:
+        _after_collection("stop", None)
+
+
+def _after_collection(phase: str, _: object) -> None:
+    if phase == "stop":
+        gc.callbacks.remove(_after_collection)
+        gc.freeze()
+        gc.set_threshold(YOUNG)
 
 
 @contextmanager

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pnyx.config.base_url import host_url, plain_url
 
+NO_HOST = (
+    "must be an address such as http://host:8000/v1, or http://[::1]:8000/v1 for IPv6, "
+    "with a port from 1 to 65535 or none"
+)
 AZURE = "https://NAME.openai.azure.com/openai/deployments/D?api-version=2024-10-21"
 
 
@@ -38,7 +44,43 @@ def test_the_address_of_a_search_service_has_no_query() -> None:
         plain_url(AZURE)
 
 
-@pytest.mark.parametrize("url", ["htp://host/v1", "http:///v1", "http://user@host/v1?api-version=1"])
-def test_what_is_wrong_with_the_address_of_a_model_host_is_not_its_query(url: str) -> None:
-    with pytest.raises(ValueError, match=r"an http or https address, without user, password or fragment$"):
+@pytest.mark.parametrize(
+    ("url", "fix"),
+    [
+        ("htp://host/v1", "must start with http:// or https://"),
+        ("https:/host/v1", "must start with http:// or https://"),
+        ("https//host/v1", "must start with http:// or https://"),
+        ("http:host", "must start with http:// or https://"),
+        ("http:///v1", "must start with http:// or https://"),
+        ("HTTPS://host/v1", "must start with http:// or https://"),
+        ("localhost:8000/v1", "must start with http:// or https://"),
+        (" http://host/v1", "must start with http:// or https://"),
+        ("http://host /v1", "must be an address without spaces"),
+        ("http://host/v1\n", "must be an address without spaces"),
+        ("http://:8000/v1", NO_HOST),
+        ("http://host:70000/v1", NO_HOST),
+        ("http://host:0/v1", NO_HOST),
+        ("http://host:80:90/v1", NO_HOST),
+        ("http://[::1/v1", NO_HOST),
+        ("http://::1/v1", NO_HOST),
+        ("http://fe80::1/v1", NO_HOST),
+        ("http://ho\u2100st/v1", NO_HOST),
+        (
+            "https://b\u00fccher.example/v1",
+            "must have the name of its host in ASCII letters: write it as xn--bcher-kva.example",
+        ),
+        ("https://" + "\u00fc" * 70 + "/v1", "must have the name of its host in ASCII letters"),
+        ("https://host/\u00fc", "must have other characters than those of ASCII written as %XX in its path"),
+        (
+            "https://host/v1/chat/completions",
+            "must be the address without /chat/completions, which pnyx adds",
+        ),
+        (
+            "http://user@host/v1?api-version=1",
+            "must be an http or https address, without user, password or fragment",
+        ),
+    ],
+)
+def test_the_message_says_what_to_write(url: str, fix: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(fix)}$"):
         host_url(url)

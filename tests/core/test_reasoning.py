@@ -129,6 +129,8 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
         ),
         # Words instead of tags.
         ("analysisIs it 4?assistantfinalIt is 4.", "Is it 4?", "It is 4."),
+        ("analysis2 + 2 is 4.assistantfinalIt is 4.", "2 + 2 is 4.", "It is 4."),
+        ("analysis\u7528\u6237\u95ee 2 + 2\u3002assistantfinal4", "\u7528\u6237\u95ee 2 + 2\u3002", "4"),
         ("Here is my thought process:\na\n\nHere is my response:\nb", "a", "b"),
         (
             "Here are my reasoning steps:\na\n[BEGIN FINAL RESPONSE]\nb\n[END FINAL RESPONSE]\n<|end|>",

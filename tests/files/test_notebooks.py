@@ -8,7 +8,7 @@ import zipfile
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.config.schema import ContextSettings
@@ -16,6 +16,7 @@ from pnyx.core.context.files import File, Source
 from pnyx.errors import FileProblem
 from pnyx.files.notebook import notebook_text
 from pnyx.files.read import read_files
+from tests.support.properties import examples
 
 CODE = {
     "cell_type": "code",
@@ -91,7 +92,7 @@ ANY = st.recursive(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(ANY, max_size=3))
 def test_no_notebook_fails(cells: list[Any]) -> None:
     shown = notebook_text(json.dumps({"nbformat": 4, "cells": cells}))

@@ -83,8 +83,8 @@ class Case:
 
     @property
     def is_asked_again(self) -> bool:
-        """Whether the reply reached its limit without an answer, and the call has a second request."""
-        return self.finish == "length" and not (self.text or "").strip() and not self.kind
+        """Whether the reply has no answer for a reason that a second request may change."""
+        return self.finish in ("length", "malformed") and not (self.text or "").strip() and not self.kind
 
     @property
     def nusd(self) -> int | None:

@@ -22,6 +22,10 @@ PAGE = b"<html><head><title>Blocked by ACME</title></head></html>"
 SOON = b'{"error":{"message":"slow","code":429,"metadata":{"headers":{"X-RateLimit-Reset":"%d"}}}}'
 H2 = b"\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80\r\n"
 TO_TLS = b"<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>"
+APACHE_TO_TLS = b"""<html><head><title>400 Bad Request</title></head><body><p>
+Reason: You're speaking plain HTTP to an
+SSL-enabled server port.</p></body></html>"""
+TOMCAT_TO_TLS = b"Bad Request\r\nThis combination of host and port requires TLS.\r\n"
 GO_TO_TLS = b"Client sent an HTTP request to an HTTPS server.\n"
 ENDPOINT = b'{"error":"Unexpected endpoint or method. (POST /chat/completions)"}'
 FAILURES: list[tuple[bytes, str, bool, str]] = [
@@ -36,6 +40,15 @@ FAILURES: list[tuple[bytes, str, bool, str]] = [
     (b"hello there\r\n", "malformed", True, "the answer is not HTTP"),
     (b"HTTP/1.1 200 OK\r\nContent-Le", "unreachable", True, "before an answer: Server disconnected"),
     (b"HTTP/1.1 400 Bad\r\n\r\n" + TO_TLS, "refused", False, "the host speaks TLS: check whether base_url"),
+    *(
+        (head + page, "refused", False, "the host speaks TLS: check whether base_url")
+        for head, page in (
+            (b"HTTP/1.1 400 Bad\r\n\r\n", APACHE_TO_TLS),
+            (b"HTTP/1.1 400 Bad\r\n\r\n", TOMCAT_TO_TLS),
+            (b"HTTP/1.1 497 \r\n\r\n", TO_TLS),
+            (b"HTTP/1.1 426 Upgrade Required\r\n\r\n", GO_TO_TLS),
+        )
+    ),
     (
         b"HTTP/1.1 400 Bad\r\n\r\n" + GO_TO_TLS,
         "refused",
@@ -66,13 +79,17 @@ async def server(answer: bytes) -> AsyncIterator[str]:
 
 async def ask(answer: bytes) -> Completion | ProviderError:
     async with server(answer) as base_url:
-        provider = open_hosted("openai", base_url=base_url, api_key="k")
-        try:
-            return await provider.complete(Call("alpha", (Message("user", "Is 7 prime?"),), max_tokens=100))
-        except ProviderError as exc:
-            return exc
-        finally:
-            await provider.close()
+        return await call(base_url)
+
+
+async def call(base_url: str, question: str = "Is 7 prime?") -> Completion | ProviderError:
+    provider = open_hosted("openai", base_url=base_url, api_key="k")
+    try:
+        return await provider.complete(Call("alpha", (Message("user", question),), max_tokens=100))
+    except ProviderError as exc:
+        return exc
+    finally:
+        await provider.close()
 
 
 async def test_what_is_no_reply_is_explained_and_billed_only_where_a_model_may_have_written() -> None:
@@ -81,6 +98,33 @@ async def test_what_is_no_reply_is_explained_and_billed_only_where_a_model_may_h
         assert isinstance(error, ProviderError), answer
         assert (error.kind, error.billed) == (kind, billed), answer
         assert words in str(error)
+
+
+async def test_a_port_that_closes_since_it_speaks_tls_has_cost_nothing() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if (await reader.read(1)) == b"\x16":  # a handshake, which this server refuses
+            writer.write(b"\x15\x03\x03\x00\x02\x02\x28")
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        error = await call(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1")
+    assert isinstance(error, ProviderError)
+    assert (error.kind, error.billed) == ("refused", False)
+    assert "the host speaks TLS: check whether base_url starts with https://" in str(error)
+
+
+async def test_a_request_that_was_not_all_written_has_cost_nothing() -> None:
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        error = await call(f"http://127.0.0.1:{port}/v1", "word " * 180_000)
+    assert isinstance(error, ProviderError)
+    # The kernel may report that the host closed before it reports that nobody reads: then nothing is certain.
+    assert error.billed is ("Broken pipe" not in str(error))
+    assert error.kind == "unreachable"
 
 
 async def test_a_limit_that_a_gateway_quotes_is_waited_for() -> None:

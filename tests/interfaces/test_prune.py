@@ -94,6 +94,37 @@ async def test_old_runs_are_deleted_but_those_that_are_kept(
     await database.close()
 
 
+async def test_the_estimated_space_is_that_of_the_runs_and_not_of_other_tables(database_url: str) -> None:
+    database = await Database.open(database_url)
+    stored = RunRecords(database)
+
+    def add_runs(connection: Connection) -> None:
+        for n in range(200):
+            question = "".join(Random(n).choices("abcdefghijklmnopqrstuvwxyz ", k=4000))
+            add_run(connection, f"run{n}", NEW if n % 4 else OLD, seq=3)
+            connection.execute(runs.update().where(runs.c.id == f"run{n}").values(question=question))
+
+    def add_others(connection: Connection) -> None:
+        connection.exec_driver_sql("CREATE TABLE others (content TEXT)")
+        if connection.dialect.name == "sqlite":
+            # All pages of a file count, but not the free ones.
+            connection.exec_driver_sql("INSERT INTO others VALUES (hex(randomblob(2000000)))")
+            connection.exec_driver_sql("DROP TABLE others")
+        else:
+            many = "SELECT md5(n::text) FROM generate_series(1, 50000) AS n"
+            connection.exec_driver_sql(f"INSERT INTO others {many}")
+
+    await database.write(add_runs)
+    old, every = [await stored.prunable(Rule(before)) for before in ("2026-01-01", "9999-01-01")]
+    assert (old.runs, old.events, every.runs, every.events) == (50, 150, 200, 600)
+    assert every.size == pytest.approx(4 * old.size, abs=4)
+    assert 200 * 4000 < every.size < 200 * 16_000
+    await database.write(add_others)
+    assert (await stored.prunable(Rule("9999-01-01"))).size == pytest.approx(every.size, rel=0.05)
+    assert (await stored.prunable(Rule("2000-01-01"))).size == 0
+    await database.close()
+
+
 async def test_others_write_while_old_runs_are_deleted(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

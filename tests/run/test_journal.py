@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection
@@ -88,6 +89,26 @@ async def test_after_a_rejected_unit_nothing_is_queued(tmp_path: Path) -> None:
     await journal.flush()
     await journal.flush()
     assert written == 1
+    await journal.database.close()
+
+
+async def test_what_follows_a_refused_outcome_is_refused_in_the_same_commit(tmp_path: Path) -> None:
+    journal = await journal_in(tmp_path)
+    journal.post(count(1), ledger=refuse)
+    with pytest.raises(OutOfBudget):
+        await journal.append(count(2))
+    assert await keys(journal) == []
+    await journal.database.close()
+
+
+async def test_outcomes_are_applied_at_once_so_nothing_waits_for_their_commit(tmp_path: Path) -> None:
+    journal = await journal_in(tmp_path)
+    journal.post(count(1))
+    await asyncio.wait_for(journal.flush(), 5)
+    assert journal.is_recorded("/1")
+    assert journal.seq == 0  # not committed yet
+    await journal.append(count(2))
+    assert await keys(journal) == [1, 2]
     await journal.database.close()
 
 

@@ -34,6 +34,7 @@ class Babbling(Host):
         for piece in self.pieces:
             if on_text is not None:
                 on_text(piece)
+                await asyncio.sleep(0)  # what arrives in one turn of the event loop is one piece
         end = self.ends.pop(0) if self.ends else Completion("".join(self.pieces), Usage(10, 0, 10, 0))
         if isinstance(end, ProviderError):
             raise end

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import _AsyncGeneratorContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +20,10 @@ from pnyx.providers.hosted.connection import Connection, Limits, Response
 from pnyx.providers.hosted.provider import HostedProvider, open_hosted
 from tests.support.scripted import ScriptedHost
 
-__all__ = ["KEY", "KINDS", "Outcome", "ask", "kinds", "open_provider", "openrouter", "stalls", "ways"]
+__all__ = [
+    *("KEY", "KINDS", "Outcome", "ask", "kinds", "open_provider", "openrouter", "provider_at"),
+    *("stalls", "ways"),
+]
 
 KEY = "sk-planted-0123456789"
 KINDS = ("openai", "anthropic", "google", "mistral")
@@ -56,14 +60,17 @@ async def open_provider(kind: str, host: ScriptedHost) -> AsyncIterator[HostedPr
 
 
 @asynccontextmanager
-async def openrouter(host: ScriptedHost) -> AsyncIterator[HostedProvider]:
-    """A provider at OpenRouter's address, by which it is recognised; its requests go to the scripted host."""
-    provider = open_hosted("openrouter", base_url="https://openrouter.ai/api/v1", api_key=KEY)
+async def provider_at(kind: str, base_url: str, host: ScriptedHost) -> AsyncIterator[HostedProvider]:
+    """A provider at an address by which it is recognised; its requests go to the scripted host."""
+    provider = open_hosted(kind, base_url=base_url, api_key=KEY)
     provider._connection = _Redirected(host.url)
     try:
         yield provider
     finally:
         await provider.close()
+
+
+openrouter = partial(provider_at, "openrouter", "https://openrouter.ai/api/v1")
 
 
 class _Redirected(Connection):

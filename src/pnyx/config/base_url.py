@@ -15,8 +15,6 @@ SECRET = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 
 ENDPOINT = re.compile(r"(/chat/completions|/completions|/responses|/messages)/?$")
 """What documents of hosts print after the address that is wanted here."""
-
-
 OWN = re.compile(r"(/(?:api/(?:v1/)?)?generate(?:_stream)?|/api/chat|/invocations|/invoke|/predict)/?$")
 """Where servers have an API of their own, which is not OpenAI's."""
 
@@ -28,15 +26,25 @@ def plain_url(base_url: str | None, *, without: str = "user, password, query or 
     """
     if base_url is None:
         return None
+    if not re.match(r"https?://(?!/)", base_url):
+        raise ValueError("must start with http:// or https://")
+    if re.search(r"\s", base_url):
+        raise ValueError("must be an address without spaces")
+    if re.search(r"[@?#\\]", base_url):
+        raise ValueError(f"must be an http or https address, without {without}")
     try:
         url = urlsplit(base_url)
-        fine = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
+        fine = bool(url.hostname) and url.port != 0
     except ValueError:
         fine = False
-    if not fine or re.search(r"[\s@?#\\]|[^ -~]", base_url):
-        if "://" not in base_url:
-            raise ValueError("must start with http:// or https://")
-        raise ValueError(f"must be an http or https address, without {without}")
+    if not fine:
+        raise ValueError(
+            "must be an address such as http://host:8000/v1, or http://[::1]:8000/v1 for IPv6, "
+            "with a port from 1 to 65535 or none"
+        )
+    _check_is_ascii(url.hostname or "")
+    if not base_url.isascii() or not base_url.isprintable():
+        raise ValueError("must have other characters than those of ASCII written as %XX in its path")
     if found := ENDPOINT.search(url.path):
         raise ValueError(f"must be the address without {found[0]}, which pnyx adds")
     if found := OWN.search(url.path):
@@ -45,6 +53,16 @@ def plain_url(base_url: str | None, *, without: str = "user, password, query or 
             "OpenAI API is mostly at an address that ends with /v1"
         )
     return base_url
+
+
+def _check_is_ascii(host: str) -> None:
+    """Raise `ValueError` for a host in other letters, with its name in ASCII if it has one."""
+    if not host.isascii():
+        try:
+            name = f": write it as {host.encode('idna').decode()}"
+        except UnicodeError:
+            name = ""
+        raise ValueError(f"must have the name of its host in ASCII letters{name}")
 
 
 def host_url(base_url: str | None) -> str | None:

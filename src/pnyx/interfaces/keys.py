@@ -15,7 +15,6 @@ from ..core.caching.regex import regex
 from ..errors import Unreadable, UsageError
 from ..run.options.key_limits import read_limits
 from ..run.spec import LOCAL
-from ..times import now
 
 if TYPE_CHECKING:
     from .run_records import RunRecords
@@ -56,7 +55,9 @@ def is_reserved(name: str) -> bool:
 
 
 class Keys:
-    """The keys of a server. server_key: a key of the owner `LOCAL` that is not in the database.
+    """The keys of a server. They expire by the clock of the database: on all its servers at once.
+
+    server_key: a key of the owner `LOCAL` that is not in the database.
 
     limits: name -> the limits that are stored with the key, as they were when the keys were last read.
     """
@@ -78,7 +79,7 @@ class Keys:
 
     async def read(self) -> None:
         """Read the keys again: one that expires or is revoked is refused from then on."""
-        time_now, valid = now(), list[tuple[str, str]]()
+        now, valid = self._records.now(), list[tuple[str, str]]()
         limits = dict[str, KeyLimits]()
         for key in await self._records.stored_keys():
             try:
@@ -86,7 +87,7 @@ class Keys:
             except Unreadable as exc:  # without its limits it could do too much; the others go on
                 LOG.warning("the key %s is refused: %s", key.name, exc)
                 continue
-            valid += [(key.name, hash) for hash in key.hashes(time_now)]
+            valid += [(key.name, hash) for hash in key.hashes(now)]
         self._known = [*valid, *self._server_key]
         # Changed in place: the service has it too.
         self.limits.clear()

@@ -21,7 +21,7 @@ from ..run.spending.expectation import kind_of
 from ..store import Database, copying, keys, rates, storage
 from ..store.money import holds, ledger
 from ..store.money.cost_sums import CostSum, cost_sums
-from ..store.money.costs import CallCosts, call_costs, costs_of
+from ..store.money.costs import CallCosts, RunSum, costs_of, run_sums
 from ..store.records import outcomes, shares
 from ..store.records import runs as store
 from ..store.records.deletion import delete_run
@@ -267,11 +267,9 @@ class RunRecords:
         work = partial(cost_sums, since=since, owner=owner, today=self.now()[:10])
         return await self._database.read(work, snapshot=True)
 
-    async def run_spending(
-        self, since: str, owner: str | None = None, *, most: int | None
-    ) -> list[CallCosts]:
-        """The same by run: a row for each run, day and model. most: only of so many runs, the dearest."""
-        return await self._database.read(partial(call_costs, since=since, owner=owner, most=most))
+    async def run_spending(self, since: str, owner: str | None = None, *, most: int | None) -> list[RunSum]:
+        """The same by run, the dearest first. most: only so many runs."""
+        return await self._database.read(partial(run_sums, since=since, owner=owner, most=most))
 
     async def costs_of(self, run_id: str) -> list[CallCosts]:
         """What the calls of one run cost, by day and model."""
@@ -348,7 +346,7 @@ class RunRecords:
         Raises `NotFound`, and `UsageError` for a longer time than a link may be valid.
         """
         id, token = new_token()
-        until = expiry(expires_s)
+        until = expiry(expires_s, self.now())
 
         def add(connection: Connection) -> shares.ShareRow:
             row = store.find(connection, prefix, owner)

@@ -11,13 +11,13 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.caching.regex import regex
 from ..core.events import Event, UnknownEvent, to_json
 from ..errors import LinkEnded, UsageError
-from ..times import now, stamp
+from ..times import stamp
 from .keys import FRESH_S, hash_key, is_reserved
 
 if TYPE_CHECKING:
@@ -59,26 +59,26 @@ def new_token() -> tuple[str, str]:
     return id, f"pnyx_share_{id}_{secrets.token_urlsafe(32)}"
 
 
-def expiry(seconds: float) -> str:
-    """Return the time in `seconds` from now, as the database has it. Raises `UsageError`."""
+def expiry(seconds: float, now: str) -> str:
+    """Return the time `seconds` after now, as the database has it. Raises `UsageError`."""
     if not 0 < seconds <= LONGEST_S:
         raise UsageError(f"a link is valid for at most {LONGEST_S / DAY_S:.0f} days; choose a shorter time")
-    return stamp(datetime.now(UTC) + timedelta(seconds=seconds))
+    return stamp(datetime.fromisoformat(now) + timedelta(seconds=seconds))
 
 
-def state_of(row: ShareRow) -> Literal["valid", "expired", "revoked"]:
+def state_of(row: ShareRow, now: str) -> Literal["valid", "expired", "revoked"]:
     """Return whether a link still opens its run. It does not outlive the key of the run's owner."""
     if row.revoked_at is not None or not (row.has_key or is_reserved(row.owner)):
         return "revoked"
-    return "expired" if row.expires_at <= now() else "valid"
+    return "expired" if row.expires_at <= now else "valid"
 
 
-def share_document(row: ShareRow) -> dict[str, Any]:
+def share_document(row: ShareRow, now: str) -> dict[str, Any]:
     """Return a link as JSON, without its token, which nobody can show again."""
     return {
         "id": row.id,
         "run_id": row.run_id,
-        "state": state_of(row),
+        "state": state_of(row, now),
         "created_at": row.created_at,
         "expires_at": row.expires_at,
         "revoked_at": row.revoked_at,
@@ -99,7 +99,7 @@ class Shares:
         # Compared for unknown ids too, which therefore take as long.
         if not hmac.compare_digest(hash_key(token), _NO_HASH if row is None else row.hash) or row is None:
             return None
-        state = state_of(row)
+        state = state_of(row, self._records.now())
         if state != "valid":
             when = f" on {row.expires_at[:10]}" if state == "expired" else ""
             verb = "has expired" if state == "expired" else "was revoked"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ _SLOT = regex(r"\{\{(\w+)\}\}")
 Fill: TypeAlias = "str | Draft | Material | Sequence[Material]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Template:
     """A prompt file. Calling it with a value for each slot returns a `Draft`.
 
@@ -38,7 +38,7 @@ class Template:
     parts: tuple[str, ...]
     short: Template | None = None
 
-    @property
+    @cached_property
     def slots(self) -> frozenset[str]:
         return frozenset(self.parts[1::2]) - {"nonce"}
 

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-FinishReason: TypeAlias = Literal["stop", "length", "filter", "tool"]
+FinishReason: TypeAlias = Literal["stop", "length", "filter", "tool", "malformed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ class Completion:
     """One reply. usage: as the host reports it, however odd; None if it reports none.
 
     text: the answer; it may contain thinking in tags. reasoning: thinking that the host returns apart.
-    finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (calls tools).
+    finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (calls tools)
+    | malformed (no answer, since the host could not read what the model wrote).
     finish_detail: the host's own word for it, such as SAFETY.
     searches: how many web searches the host reports; None: not reported. sources: addresses that it cites.
     Raises `ValueError` for a field of another type, which no record could store.

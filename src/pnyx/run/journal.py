@@ -147,7 +147,7 @@ class Journal:
         self._buffer: list[_Buffered] = []
         self._order = 0
         self._failure: Exception | None = None
-        self._queued = 0
+        self._unapplied = 0
         for event in past:
             self._apply(event)
         for key in self.unaffordable:  # the budget may be larger now
@@ -256,8 +256,8 @@ class Journal:
         return cast(CallStarted | T, made)
 
     async def flush(self) -> None:
-        """Wait until all that is queued is committed."""
-        if self._queued:
+        """Wait until every event that was queued is applied."""
+        if self._unapplied:
             await self.append()
 
     def post(
@@ -283,6 +283,8 @@ class Journal:
         unit = _Unit(self._order)
 
         def work(connection: Connection) -> Append | None:
+            if self._failure is not None and not applied:
+                raise self._failure  # an outcome before this one in the same commit was refused
             batch = write(connection)
             if batch is None:
                 return None
@@ -294,7 +296,7 @@ class Journal:
             return Append(self.run_id, self.epoch, unit.events, columns, *known)
 
         def committed(last: Last | None) -> None:
-            self._queued -= 1
+            self._unapplied -= not applied
             if last is None:
                 return
             self.seq, stop = last
@@ -308,12 +310,12 @@ class Journal:
                 self._on_stop(stop)
 
         def failed(exc: Exception) -> None:
-            self._queued -= 1
+            self._unapplied -= not applied
             unit.is_rejected = True
             if applied and self._failure is None:
                 self._failure = exc
 
-        self._queued += 1
+        self._unapplied += not applied
         return self.database.submit(work, committed, failed, _append_all)
 
     def _claim(self, unit: _Unit) -> list[Event]:

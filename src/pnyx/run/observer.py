@@ -1,8 +1,8 @@
 """What the runs of a process announce to those who watch the process: logs, traces and metrics.
 
-Watchers of one run read its events from its `Broadcast`. An observer has the events of all runs. It is called
-on the event loop, so it must return at once and never raise; `pnyx.telemetry` passes announcements on to
-threads.
+Followers of one run read its events from its `Broadcast`. An observer has the events of all runs. It is
+called on the event loop, so it must return at once and never raise; `pnyx.telemetry` passes announcements on
+to threads.
 """
 
 from __future__ import annotations

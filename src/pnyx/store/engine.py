@@ -119,7 +119,8 @@ class Database:
             with StoreErrors(name, Exception):
                 state = await backend.read(read_state)
             if state.revision != REVISION:
-                with StoreErrors(name):
+                earlier = ", written by an earlier pnyx, cannot be migrated" if state.revision else ""
+                with StoreErrors(f"{name}{earlier}"):
                     await backend.write([lambda connection: migrate(connection, name)], repeatable=True)
                 state = await backend.read(read_state)
                 if state.is_converting and await convert(database, CONVERT_S):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.context.token_bounds import most_tokens, script_counts, scripts
+from pnyx.core.context.token_bounds import PIECE, most_tokens, other_letters, script_counts, scripts
 
 COUNTED = tomllib.loads(Path(__file__).with_name("token_counts.toml").read_text("utf-8"))
 MODELS = (
@@ -53,6 +53,23 @@ def test_each_character_counts_once_and_never_for_more_than_its_bytes(text: str,
     data = text.encode()
     assert sum(script_counts(data).values()) <= len(text)
     assert most_tokens(text, model) <= most_tokens(text) <= len(data) + 8
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "pyproject.toml", "web/package.json"])
+def test_english_and_code_have_no_letters_of_other_languages(name: str) -> None:
+    text = (Path(__file__).parents[3] / name).read_text("utf-8")
+    assert other_letters(text.encode()) <= 0.01 * len(text)
+
+
+@pytest.mark.parametrize("language", ["Swahili", "Zulu", "Somali", "Welsh"])
+def test_a_text_has_the_tokens_of_its_parts_whatever_stands_before_it(language: str) -> None:
+    other = (COUNTED[language]["text"] + " ") * 40
+    english = "The question is what they will do with all that they have. " * (4 * PIECE // 59)
+    assert other_letters(english.encode()) == 0
+    for model in MODELS:
+        whole = most_tokens(english + other, model)
+        alone = most_tokens(english, model) + most_tokens(other, model)
+        assert abs(whole - alone) <= PIECE / 2, model  # the piece where both meet is in one of them
 
 
 def test_no_two_scripts_have_the_same_first_bytes() -> None:

@@ -92,6 +92,15 @@ def test_dashes_and_quotation_marks_are_no_part_of_a_word(text: str) -> None:
     assert fold_words(text).split() == [word[:60].lower() for word in re.findall(r"[^\W_]+", text)]
 
 
+@given(st.text("aZ9_-. \n", max_size=40), st.text("bQ0 ", max_size=70), st.sets(st.integers(0, 20)))
+def test_a_snippet_of_ascii_has_the_hits_of_the_same_text_with_other_letters(
+    start: str, end: str, hits: set[int]
+) -> None:
+    text = start + end
+    plain, other = snippet(text, hits), snippet(text + " é", hits - {len(fold_words(text).split())})
+    assert [piece for piece, hit in plain if hit] == [piece for piece, hit in other if hit]
+
+
 def test_a_snippet_is_the_place_with_the_most_hits() -> None:
     text = (
         "The backup came first. "

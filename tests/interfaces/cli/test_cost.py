@@ -45,10 +45,13 @@ def test_costs_are_grouped_by_saved_panel(lab: ScriptedHost) -> None:
 def test_a_table_by_run_has_the_dearest_and_counts_the_others(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pnyx.interfaces.cli.actions.cost.MOST_RUNS", 1)
+    for name in ("MOST_RUNS", "TOGETHER"):
+        monkeypatch.setattr(f"pnyx.interfaces.cli.actions.cost.{name}", 1)
     for protocol in ("single", "voting"):
         assert pnyx("ask", "Should we?", "-p", protocol, "--json").code == 0
-    rows = pnyx("cost", "--by", "run", "--json").json["rows"]
+    listed = pnyx("cost", "--by", "run", "--json")
+    rows = listed.json["rows"]
+    assert listed.out == json.dumps(listed.json, indent=2) + "\n"
     assert [row["cost_usd"] for row in rows] == sorted((row["cost_usd"] for row in rows), reverse=True)
     table = pnyx("cost", "--by", "run")
     lines = table.out.splitlines()
@@ -107,7 +110,9 @@ def test_a_batch_that_is_stopped_counts_the_cost_of_unfinished_calls(lab: Script
 def test_without_runs_cost_says_so_and_prints_an_empty_list(lab: ScriptedHost) -> None:
     done = pnyx("cost")
     assert (done.code, done.out, done.err) == (0, "", "no calls yet\n")
-    assert pnyx("cost", "--json").json["rows"] == []
+    empty = pnyx("cost", "--json")
+    assert empty.json["rows"] == []
+    assert empty.out == json.dumps(empty.json, indent=2) + "\n"
     assert pnyx("cost", "--days", "0").code == 2
 
 

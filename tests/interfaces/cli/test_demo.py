@@ -113,6 +113,17 @@ def test_without_the_engine_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatc
     assert "RECORDING" in done.out
 
 
+def test_wrong_settings_are_reported_before_the_download(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "pull_model", lambda *_: pytest.fail("it downloads the model"))
+    Path("pnyx.toml").write_text('[providers.lab]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    done = pnyx("demo")
+    assert done.code == 2
+    assert "run `pnyx trust`" in done.err
+
+
 def test_the_recording_is_whole_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "pull_model", lambda *_: 0)
     monkeypatch.setattr(demo, "ask", lambda *_: asyncio.sleep(0, 0))

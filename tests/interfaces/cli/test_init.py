@@ -104,7 +104,7 @@ def test_nothing_is_written_for_a_key_that_the_host_rejects(host: ScriptedHost) 
             ("--base-url", "http://127.0.0.1:9"),
             "(is /v1 missing at its end?); name them with --model",
         ),
-        (("--base-url", "ftp://x"), "must be an http or https address"),
+        (("--base-url", "ftp://x"), "must start with http:// or https://"),
     ],
 )
 def test_what_is_missing_is_named_with_what_to_do(args: tuple[str, ...], problem: str) -> None:

@@ -96,3 +96,24 @@ def test_a_folder_in_which_no_database_can_be_created_is_named(
     assert "-> make it writable, or set PNYX_DATABASE" in done
     assert "no runs yet" in done
     assert f"pnyx.db: Read-only file system: '{home}/pnyx'; make the file and its folder writable" in done
+
+
+def test_an_empty_file_is_not_made_a_database_by_reading_it() -> None:
+    file = Path(database_url(open_settings()))
+    file.parent.mkdir(parents=True)
+    file.touch()
+    for command in ("runs", "cost", "recall why", "calibration", "prune --older-than 1d --dry-run"):
+        assert pnyx(*command.split()).code == 0
+    assert "no run" in pnyx("show", "abc").err
+    assert os.listdir(file.parent) == [file.name]
+    assert file.stat().st_size == 0
+
+
+def test_a_database_of_an_earlier_version_that_cannot_be_migrated_is_named(lab: ScriptedHost) -> None:
+    pnyx("ask", "--json", "Why is it so?")
+    file = Path(database_url(open_settings()))
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("UPDATE alembic_version SET version_num = '0017'")
+    found = in_a_read_only_folder(file.parent, ["runs"])
+    assert f"database {file}, written by an earlier pnyx, cannot be migrated: " in found
+    assert "make the file and its folder writable" in found

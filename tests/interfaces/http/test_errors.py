@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
+import httpx2
 import pytest
 from mcp import MCPError
 from mcp_types import TextContent
@@ -312,9 +313,23 @@ def text_of(events: list[dict[str, Any]], key: str) -> str:
 )
 async def test_every_response_has_the_headers_that_guard_a_browser(server: ServerHandle, path: str) -> None:
     async with server.client() as client:
-        response = await client.get(path)
+        guarded(await client.get(path))
+
+
+async def test_a_stream_of_mcp_has_the_same_headers(server: ServerHandle) -> None:
+    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
+    accept = {"Accept": "application/json, text/event-stream"}
+    async with server.client() as client:
+        response = await client.post("/mcp", json=message, headers=accept)
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream")
+    guarded(response)
+
+
+def guarded(response: httpx2.Response) -> None:
     assert response.headers["x-content-type-options"] == "nosniff"
-    assert response.headers["cache-control"] == "no-store"
+    assert "no-store" in response.headers["cache-control"]
+    assert "no-cache" not in response.headers["cache-control"]
     assert "default-src 'none'" in response.headers["content-security-policy"]
 
 

@@ -119,6 +119,28 @@ async def test_a_list_cuts_texts_as_long_as_books_and_show_has_them_whole(connec
         assert shown.structured_content["question"] == question
 
 
+async def test_lists_go_on_at_their_next_cursor(connect: Connect) -> None:
+    async with connect() as client:
+        asked = [await client.call_tool("ask", VOTE) for _ in range(5)]
+        expected = [one.structured_content["run_id"] for one in asked][::-1]
+        lists: dict[str, dict[str, Any]] = {"runs": {"limit": 2}, "recall": {"text": "final", "limit": 2}}
+        for name, arguments in lists.items():
+            found, sizes, cursor = list[str](), list[int](), None
+            while not sizes or cursor is not None:
+                called = await client.call_tool(name, arguments | ({"cursor": cursor} if cursor else {}))
+                page = called.structured_content
+                cursor = page["next_cursor"]
+                assert (cursor is not None) == (str(cursor) in text_of(called)), name
+                found += [run["run_id"] for run in page["runs"]]
+                sizes.append(len(page["runs"]))
+            assert sizes == [2, 2, 1], name
+            assert sorted(found) == sorted(expected), name
+            assert found == expected or name == "recall"
+            failed = await client.call_tool(name, arguments | {"cursor": "nowhere"})
+            assert failed.is_error
+            assert "cursor is not from an earlier list" in text_of(failed)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "why"),
     [

@@ -149,6 +149,12 @@ def test_no_line_is_wider_than_the_terminal(text: str, width: int) -> None:
     assert all(cell_len(line) <= width for line in wrap(text.lstrip(), width))
 
 
+def test_a_character_is_as_wide_as_on_a_terminal() -> None:
+    shown = [char for char in map(chr, range(0x20, 0x30000)) if char.isprintable() and cell_len(char)]
+    assert all(cut(f"é{char}é", cell_len(char) + 2) == f"é{char}é" for char in shown)
+    assert all(cut(f"é{char}é", cell_len(char) + 1)[-1] == "…" for char in shown)
+
+
 def test_columns_are_aligned_also_with_wide_characters() -> None:
     lines = list(columns([("a", "1", "x"), ("漢字", "100", "y")], right=(1,)))
     assert lines == ["a       1  x", "漢字  100  y"]

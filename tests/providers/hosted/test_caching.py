@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pnyx.core.parsing.verdicts import APPROVAL
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.requests import RequestBuilder
-from tests.support.hosting import ask, kinds, open_provider, openrouter, ways
+from tests.support.hosting import ask, kinds, open_provider, openrouter, provider_at, ways
 from tests.support.scripted import ScriptedHost
 
 GROWING = ("<question>Is 7 prime?</question>\n", "A says yes.\n", "B says no.\n", "Now vote.")
@@ -123,6 +124,34 @@ async def test_a_schema_in_words_changes_nothing_before_the_task(kind: str) -> N
     assert with_schema.startswith(without)
     assert without.endswith("Now vote.")
     assert "JSON schema" in with_schema
+
+
+OPENAI, ROUTER = "https://api.openai.com/v1", "https://openrouter.ai/api/v1"
+
+
+@pytest.mark.parametrize("shares", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "address", "model", "first"),
+    [
+        ("openai", OPENAI, "gpt-4.1", True),
+        ("openai", "https://lab.openai.azure.com/v1", "gpt-4.1", True),
+        ("openai", "https://api.groq.com/v1", "gpt-oss-120b", False),
+        ("anthropic", "https://api.anthropic.com", CLAUDE, True),
+        ("google", "https://generativelanguage.googleapis.com", "gemini-2.5-pro", False),
+        ("openrouter", ROUTER, "openai/gpt-4.1", True),
+        ("openrouter", ROUTER, "google/gemini-2.5-pro", False),
+    ],
+)
+async def test_a_schema_that_a_host_puts_first_is_in_words_where_a_prefix_is_shared(
+    host: ScriptedHost, kind: str, address: str, model: str, first: bool, shares: bool
+) -> None:
+    turns = TURNS if shares else [replace(turn, breaks=()) for turn in TURNS]
+    async with provider_at(kind, address, host) as provider:
+        await ask(provider, model, messages=turns, schema=APPROVAL)
+    body = {**host.log[0].body}
+    texts = repr([body.pop(name, None) for name in ("messages", "contents")])
+    assert ("JSON schema" in texts) == (first and shares)
+    assert ("APPROVE" in repr(body)) != (first and shares)
 
 
 LIVES = {"ephemeral_5m_input_tokens": 60, "ephemeral_1h_input_tokens": 40}

@@ -1,4 +1,4 @@
-"""What watchers see of a reply while it arrives is its answer in the end."""
+"""What followers see of a reply while it arrives is its answer in the end."""
 
 from __future__ import annotations
 

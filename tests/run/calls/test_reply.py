@@ -24,7 +24,11 @@ COUNTED = (
             Usage(9, 0, 200),
             "no answer before the limit of the reply; raise max_output_tokens (now 200)",
         ),
-        (Completion("", None, "length", reasoning="Hm. " * 40), Usage(9, 0, 200), COUNTED.format(98)),
+        (
+            Completion("", None, "length", reasoning="So it is not that. " * 10),
+            Usage(9, 0, 200),
+            COUNTED.format(103),
+        ),
         (Completion("", Usage(9, 0, 3)), Usage(9, 0, 3), "empty"),
     ],
 )

@@ -31,14 +31,17 @@ from pnyx.store.documents.packing import (
     LEAST,
     LEAST_BETWEEN_TAGS,
     MARK,
+    PACKED,
     Parts,
     Piece,
     compress,
     cut,
     dump,
+    fill,
+    from_column,
     load,
     pieces,
-    replaced,
+    to_column,
 )
 from pnyx.store.records import runs as store
 from pnyx.store.records.deletion import delete_runs
@@ -102,9 +105,22 @@ def test_a_packed_value_is_read_as_it_was(value: Any) -> None:
         text.parts[:] = [number(part) for part in text.parts]
     packed = dump(shortened)
     texts = {number: text for text, number in numbers.items()}
-    again, _ = load(packed, "it")
-    assert json.dumps(replaced(again, texts, "it")) == json.dumps(value)
-    assert replaced(again, texts, "it") == value
+    again, places = load(packed, "it")
+    assert len(places) == len(found)
+    fill(places, texts, "it")
+    assert json.dumps(again) == json.dumps([value])
+    assert again == [value]
+
+
+@given(st.binary(max_size=60))
+def test_packed_bytes_are_read_from_a_column_of_text(packed: bytes) -> None:
+    assert from_column(to_column(packed), "it") == packed
+
+
+@pytest.mark.parametrize("column", ["|NsC1", "~~~~~", "00 00", '"0000'])
+def test_a_column_that_is_no_base85_is_damaged(column: str) -> None:
+    with pytest.raises(Unreadable, match="it is damaged"):
+        from_column(PACKED + column, "it")
 
 
 @pytest.fixture

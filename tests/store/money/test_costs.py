@@ -21,7 +21,7 @@ from pnyx.providers.base import Call
 from pnyx.run.result import Result
 from pnyx.store import Database
 from pnyx.store.money import ledger
-from pnyx.store.money.costs import CallCosts, call_costs
+from pnyx.store.money.costs import CallCosts, costs_of, run_sums
 from pnyx.store.records import runs as store
 from pnyx.store.schema import run_costs
 from tests.store.conftest import migrate, open_empty
@@ -44,7 +44,10 @@ async def open_node(url: str, rule: Callable[[Call], str | Exception]) -> AsyncI
 
 
 async def costs(database: Database, since: str = "") -> list[CallCosts]:
-    return await database.read(lambda connection: call_costs(connection, since))
+    def read(connection: Connection) -> list[CallCosts]:
+        return [cost for one in run_sums(connection, since) for cost in costs_of(connection, one.run_id)]
+
+    return await database.read(read)
 
 
 def totals(found: list[CallCosts], run_id: str) -> dict[str, float]:
@@ -123,14 +126,12 @@ async def test_the_dearest_runs_are_those_with_the_highest_sums(database_url: st
 
     database = await Database.open(database_url)
     await database.write(insert)
-    for most, dearest in enumerate(("", "b", "bc", "abc", "abc")):
-        listed = await database.read(partial(call_costs, since="2026-01-02", owner="ann", most=most))
-        assert {one.run_id for one in listed} == set(dearest)
-        if "b" in dearest:
-            assert [one.cost_usd for one in sorted(listed, key=lambda one: one.day) if one.run_id == "b"] == [
-                4e-9,
-                3e-9,
-            ]
+    expected = [("b", 2, 2, 7, 0), ("c", 2, 1, 5, 0), ("a", 1, 1, 5, 0)]
+    for most in (None, 0, 1, 2, 3, 4):
+        listed = await database.read(partial(run_sums, since="2026-01-02", owner="ann", most=most))
+        sums = [(one.run_id, one.calls, one.output_tokens, one.cost_nusd, one.unpriced) for one in listed]
+        assert sums == expected[:most]
+        assert all(type(number) is int for one in listed for number in one[1:])
     await database.close()
 
 

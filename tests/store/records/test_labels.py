@@ -15,7 +15,7 @@ from pnyx.reliability.feedback import JudgedRun
 from pnyx.run.leases.lease import is_active, this_worker
 from pnyx.store import Database
 from pnyx.store.money import ledger
-from pnyx.store.money.costs import call_costs
+from pnyx.store.money.costs import costs_of
 from pnyx.store.records import leases, outcomes, shares
 from pnyx.store.records import runs as store
 from pnyx.store.records.deletion import delete_run
@@ -54,7 +54,7 @@ async def test_a_deleted_run_leaves_only_its_costs_and_its_outcome(node: Node) -
     await database.write(lambda c: change_labels(c, run_id, LabelChange(title="One", add=["a"], pinned=True)))
     await database.write(lambda c: c.execute(text("INSERT INTO holds VALUES (:r, 'day', 1)"), {"r": run_id}))
     await database.write(lambda c: shares.add(c, "a" * 12, run_id, "0" * 64, TIME, "2027-01-01"))
-    costs = await database.read(call_costs)
+    costs = await database.read(lambda c: costs_of(c, run_id))
     (day,) = {one.day for one in costs}
     spent = await database.read(lambda c: ledger.read_account(c, f"day:{day}"))
     assert spent.spent_nusd > 0
@@ -63,7 +63,7 @@ async def test_a_deleted_run_leaves_only_its_costs_and_its_outcome(node: Node) -
 
     assert row.id == run_id
     assert await database.read(lambda c: mentions(c, run_id)) == {"run_costs", "outcomes"}
-    assert await database.read(call_costs) == costs
+    assert await database.read(lambda c: costs_of(c, run_id)) == costs
     assert await database.read(lambda c: ledger.read_account(c, f"day:{day}")) == spent
     assert await database.read(lambda c: outcomes.history(c, "local")) == [JUDGED]
     with pytest.raises(NotFound):

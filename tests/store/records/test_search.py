@@ -242,6 +242,24 @@ async def test_very_long_texts_are_indexed(database: Database) -> None:
     assert await found(database, rare[3] + rare[4]) == ["one"]
 
 
+@pytest.mark.parametrize(
+    ("query", "answer", "marked"),
+    [
+        ("rented cafés", "Rent a café; renting cafes rents.", ["Rent", "café", "renting", "cafes", "rents"]),
+        ('"rent it" later', "Rent is later: renting it, it rents.", ["later", "renting", "it"]),
+        ('"a b a"', "A b a b a, a b.", ["A", "b", "a", "b", "a"]),
+        ("東京", "京東 東京", ["東", "京"]),
+        ("who", "Who knows who.", ["Who", "who"]),
+    ],
+)
+async def test_words_with_the_stem_of_a_word_and_whole_phrases_are_marked(
+    database: Database, query: str, answer: str, marked: list[str]
+) -> None:
+    await add_run(database, "one", "Rent it? 東京? a b a; who?", outcome(answer))
+    (hit,) = await database.read(lambda c: search(c, query, 10))
+    assert [piece for piece, is_hit in hit.snippet if is_hit] == marked
+
+
 async def test_a_final_answer_in_the_answer_is_not_repeated(database: Database) -> None:
     await add_run(database, "one", "How?", outcome("Rent it.", "Buy it.", final="Rent"))
     await add_run(database, "two", "How?", outcome("That one.", final="Rent"))

@@ -19,6 +19,7 @@ from pnyx.store.records.search import search
 from tests.store.conftest import migrate, open_empty
 from tests.support.properties import examples
 
+RESULT = ("answer", "final_answer", "dissent", "text")
 WORDS = ("cost", "café", "東京", "lamps", "Ǆ", "x\0y", "ﬁne")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 RESULTS = st.none() | st.builds(
@@ -97,6 +98,20 @@ async def test_a_run_whose_result_is_damaged_can_be_deleted(sqlite_url: str) -> 
     await database.write(lambda c: delete_runs(c, ["bad"]))
     assert await database.read(lambda c: found(c, "lamps")) == {"good"}
     await database.close()
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=3),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(RESULT), inner),
+    )
+)
+def test_a_result_of_any_shape_has_words(result: Any) -> None:
+    """Else a backup with one damaged run could not be restored."""
+    document = result if isinstance(result, dict) else {"dissent": result}
+    words = word_index.outcome(document)
+    answer = document.get("answer")
+    assert answer in words if isinstance(answer, str) else isinstance(words, str)
 
 
 async def test_the_index_of_an_earlier_version_is_taken_over_without_its_words(

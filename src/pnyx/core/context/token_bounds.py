@@ -15,25 +15,36 @@ from typing import Any, NamedTuple
 
 from ..caching.regex import regex
 
-__all__ = ["estimate_tokens", "most_tokens", "script_counts", "scripts"]
+__all__ = ["estimate_tokens", "letter_tokens", "most_tokens", "other_letters", "script_counts", "scripts"]
 
+_NAMED = string.ascii_letters + ".,'-"
 _KINDS = bytes(
-    ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in string.ascii_letters else "0")
+    ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in _NAMED else "0")
     for n in range(256)
-).translate(bytes.maketrans(string.ascii_letters.encode(), b"a" * 26 + b"A" * 26))
-"""Byte -> a for small letters, A for capitals, blank, 0 for others of ASCII, ~ beyond it."""
+).translate(bytes.maketrans(string.ascii_letters.encode() + b",'-", b"a" * 26 + b"A" * 26 + b"..."))
+"""Byte -> a for small letters, A for capitals, blank, full stop for marks of prose, 0 for others of ASCII,
+~ beyond it."""
 LETTERS_PER_TOKEN = 2.7
-"""Fewer than in words of any language in ASCII, and of code, with the tokenizer that splits them finest."""
+"""Fewer than in the languages of `words`, and in code, with the tokenizer that splits them finest."""
+PIECE = 1_000
+"""Bytes of a text that are in one language or another."""
+KNOWN = 0.055
+"""Share of frequent words in a piece: 0.07 and more in the languages that have them, in others below 0.04."""
+CODE = 0.075
+"""Share of digits and of marks that prose has few of: with more, a piece is code or data."""
 RARE = 400
 """A text in Cyrillic with fewer than one in so many letters beyond those of Slavic languages is in one."""
 
 
 class _Encoding(NamedTuple):
+    """tokens: the most of a character of each script. letter: of a letter of ASCII in any language."""
+
     models: re.Pattern[str]
     tokens: dict[str, float]
+    letter: float
 
 
-@cache  # read at the first text beyond ASCII, not at the start of every command
+@cache  # read at the first text, not at the start of every command
 def _table() -> dict[str, Any]:
     loader: Any = __spec__.loader  # which also reads a package in an archive
     return tomllib.loads(loader.get_data(f"{__file__.removesuffix('.py')}.toml").decode())
@@ -51,15 +62,67 @@ def _encodings() -> list[_Encoding]:
         _Encoding(
             regex(models, re.IGNORECASE),
             {script: row["tokens"][n] for script, row in _table()["scripts"].items()},
+            _table()["letter"][n],
         )
         for n, models in enumerate(_table()["models"])
     ]
 
 
 @lru_cache(1000)  # clients name models
-def _tokens_by_script(model: str) -> dict[str, float]:
-    """The most tokens of a character of each script for `model`; "": for any."""
-    return next(one.tokens for one in _encodings() if one.models.search(model))
+def _encoding_of(model: str) -> _Encoding:
+    """That of `model`; "": the one with the most tokens of any."""
+    return next(one for one in _encodings() if one.models.search(model))
+
+
+@cache
+def _words() -> frozenset[bytes]:
+    return frozenset(_table()["words"].encode().split())
+
+
+def letter_tokens(model: str) -> float:
+    """The most tokens of a letter of ASCII in other languages than those of the table's words."""
+    return _encoding_of(model).letter
+
+
+class _Counts(NamedTuple):
+    """Bytes of a piece of a text, by their kind in `_KINDS`. others: full stops and 0.
+
+    halves: tokens for changes of case, in halves. rare: letters of ASCII, if the piece is neither code nor in
+    a language of `words`."""
+
+    blanks: int
+    others: int
+    beyond: int
+    halves: int
+    rare: int
+
+
+@lru_cache(1_000)  # prompts begin alike, and to read the words of a piece takes longer than all else
+def _counts(piece: bytes, before: bytes) -> _Counts:
+    """The counts of a piece. before: the byte before it, if any."""
+    kinds = piece.translate(_KINDS)
+    bounds = before.translate(_KINDS) + kinds
+    # A capital may also begin a word, so its second side counts for half.
+    halves = 2 * bounds.count(b"aA") + bounds.count(b"Aa")
+    marks, others = kinds.count(b"0"), kinds.count(b".")
+    blanks, beyond, rare = kinds.count(b" "), kinds.count(b"~"), 0
+    if marks <= CODE * len(piece):
+        words = piece.lower().split()
+        if sum(map(_words().__contains__, words)) < KNOWN * len(words):
+            rare = len(piece) - blanks - marks - others - beyond
+    return _Counts(blanks, marks + others, beyond, halves, rare)
+
+
+def _sums(data: bytes) -> _Counts:
+    """The counts of the text, whose pieces begin at the same places in every longer text that begins so."""
+    starts = range(0, len(data) or 1, PIECE)
+    every = [_counts(data[at : at + PIECE], data[max(at - 1, 0) : at]) for at in starts]
+    return _Counts(*map(sum, zip(*every, strict=True)))
+
+
+def other_letters(data: bytes) -> int:
+    """The letters of ASCII in those pieces of a text that are neither code nor in a language of `words`."""
+    return _sums(data).rare
 
 
 def estimate_tokens(text: str) -> int:
@@ -70,21 +133,20 @@ def estimate_tokens(text: str) -> int:
 def most_tokens(text: str, model: str = "") -> int:
     """A closer upper bound of the tokens of `text`, for what a call may cost. model: without its provider.
 
-    2.7 letters of ASCII are a token, and blanks belong to the words beside them: about three bytes per token
-    in English prose. Any other byte may be a token of its own, and words end between letters of two cases,
-    as in numbers, hashes and Base64. Characters of other scripts have the tokens that the table has for the
-    model; else, beyond ASCII two bytes are a token.
+    2.7 letters of ASCII are a token in code and in seven languages, and fewer in others; blanks belong to the
+    words beside them: about three bytes per token in English prose. Any other byte may be a token of its own,
+    and words end between letters of two cases, as in numbers, hashes and Base64. Characters of other scripts
+    have the tokens that the table has for the model; else, beyond ASCII two bytes are a token.
     """
     data = text.encode("utf-8", "surrogatepass")
-    kinds = data.translate(_KINDS)
-    other, beyond, size = kinds.count(b"0"), kinds.count(b"~"), len(kinds)
-    letters = size - other - beyond - kinds.count(b" ")
-    # A capital may also begin a word, so its second side counts for half.
-    cases = kinds.count(b"aA") + kinds.count(b"Aa") / 2
-    tokens = ceil(letters / LETTERS_PER_TOKEN + cases) + other
+    counts, size = _sums(data), len(data)
+    other, beyond = counts.others, counts.beyond
+    letters = size - other - beyond - counts.blanks
+    rare = counts.rare * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
+    tokens = ceil(letters / LETTERS_PER_TOKEN + rare + counts.halves / 2) + other
     in_scripts = 0.0
     if beyond:
-        rates = _tokens_by_script(model)
+        rates = _encoding_of(model).tokens
         for script, count in script_counts(data).items():
             in_scripts += count * rates[script]
             in_bytes = count * _bytes_of(script)

@@ -107,7 +107,7 @@ WRAPPER = regex(r"(?i)<(?P<name>(?:final_?)?(?:answer|response|output|solution)|
 """Tags in which models that were trained to think put their answer, behind their thoughts."""
 
 BARE = (
-    regex(r"(?s)\s*analysis(?=[A-Z*\"'(])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
+    regex(r"(?s)\s*analysis(?=[^\sa-z.,:;!?_/\-])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
     regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
     regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
     regex(r"(?s)\s*\*Thinking\.\.\.\*\s*\n(?P<reasoning>(?:>[^\n]*\n\s*)+)(?P<answer>[^>\s].*)"),
@@ -126,6 +126,7 @@ _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
 STARTS = regex(r"[<\[◁]")
 """The first characters of all tags and tokens."""
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
+_MARK_STARTS = {mark[0] for mark in _MARKS}
 LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
@@ -179,7 +180,8 @@ def _tag(found: re.Match[str]) -> Tag:
 
 def may_have_tags(text: str) -> bool:
     """Whether `text` contains what every tag and every token has."""
-    return any(mark in text for mark in _MARKS)
+    # Most replies have none of the characters with which they begin.
+    return any(map(text.__contains__, _MARK_STARTS)) and any(mark in text for mark in _MARKS)
 
 
 def is_unfinished(text: str) -> bool:
@@ -192,13 +194,15 @@ def is_unfinished(text: str) -> bool:
 def may_be_bare(text: str) -> bool:
     """Whether a reply that starts so may have its thoughts between words, as in `BARE`, once it is longer."""
     start = text.lstrip()[:_LONGEST_START]
-    return any(one.startswith(start) or start.startswith(one) for one in _BARE_STARTS) and (
-        not start.startswith("analysis") or start[8:9] in ("", *_AFTER_ANALYSIS)
+    begins = start.startswith(_BARE_STARTS) or (
+        len(start) < _LONGEST_START and any(one.startswith(start) for one in _BARE_STARTS)
+    )
+    return begins and (
+        not start.startswith("analysis") or not start[8:] or bool(BARE[0].match(f"{start}assistantfinal"))
     )
 
 
 _LONGEST_START = max(map(len, _BARE_STARTS)) + 1
-_AFTER_ANALYSIS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*\"'("
 _SUMMARY = regex(r"(?s)\s*<summary>.{0,200}?</summary>")
 
 

@@ -22,6 +22,7 @@ import click
 from ..._version import __version__
 from ...errors import PnyxError, UsageError
 from ...extras import explain
+from ...gc_pause import delay_collection
 from ..render.terminal import ClosedPipe
 from ..stop_signals import stop_signals
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "main"]
 
 INTERRUPTED = 130
-START, YOUNG = 1_500_000, 50_000
-"""New objects before the first garbage collection, and before each later one. Python's default is 700."""
 COMMANDS = {
     "Ask": {
         "ask": ("ask", "ask the panel one question"),
@@ -151,7 +150,7 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command in `args` (default: `sys.argv`) and end the process with its exit code."""
     arguments = _as_options(list(sys.argv[1:] if args is None else args))
-    _delay_garbage_collection()
+    delay_collection()
     code = INTERRUPTED
     with suppress(KeyboardInterrupt):  # a second one, while the first is reported
         code = _exit_code(arguments)
@@ -218,19 +217,6 @@ def _ignore_signals() -> None:
     # A signal that comes now would only change the exit code.
     for number in stop_signals():
         signal.signal(number, signal.SIG_IGN)
-
-
-def _delay_garbage_collection() -> None:
-    """Collect for the first time after the imports, whose objects live as long as the process."""
-
-    def after_collection(phase: str, _: object) -> None:
-        if phase == "stop":
-            gc.callbacks.remove(after_collection)
-            gc.freeze()
-            gc.set_threshold(YOUNG)
-
-    gc.callbacks.append(after_collection)
-    gc.set_threshold(START)
 
 
 def _check_text(args: Sequence[str]) -> None:

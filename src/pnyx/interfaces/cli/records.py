@@ -29,7 +29,14 @@ def missing_database(settings: Settings) -> Path | None:
         where = parse_database_url(database_url(settings))
     except ValueError:
         return None  # opening it says what is wrong
-    return where if isinstance(where, Path) and not where.exists() else None
+    return where if isinstance(where, Path) and _is_unwritten(where) else None
+
+
+def _is_unwritten(file: Path) -> bool:
+    """Whether there is no such file, or one without a byte, which reading must not make a database."""
+    if not file.exists():
+        return True
+    return file.is_file() and not file.stat().st_size and not file.with_name(f"{file.name}-wal").exists()
 
 
 def require_database(settings: Settings) -> None:

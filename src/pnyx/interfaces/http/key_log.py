@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from math import ceil
 from typing import Self
 
 from ...core.caching.lru import LRU
@@ -79,7 +80,10 @@ class KeyLog:
 
 
 FREE, WINDOW_S = 10, 60.0
-"""Wrong keys of an address in a minute that are answered at once."""
+"""Wrong keys of an address that are answered at once, and the seconds in which so many are forgotten, one by
+one: who goes on stays slow, and who comes later from the same address does not wait."""
+DOUBLINGS = 6
+"""Wrong keys above those that count: more lengthen neither the wait nor the time until they are forgotten."""
 MOST_DELAY_S = 5.0
 MOST_DELAYED = 64
 """Answers that are held back at once; others are refused with 429, so that no flood of them holds much."""
@@ -95,22 +99,24 @@ class WrongKeys:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen = LRU[str, tuple[float, int]](MOST_CLIENTS)
+        self._seen = LRU[str, tuple[float, float, bool]](MOST_CLIENTS)
         self._delayed = 0
 
     def count(self, client: str) -> float | None:
         """Count a wrong key. Return the seconds to hold the answer back; None: refuse to answer for now."""
         at = self._clock()
-        since, times = self._seen.get(client) or (at, 0)
-        if at - since >= WINDOW_S:
-            since, times = at, 0
-        times += 1
-        self._seen[client] = (since, times)
-        if times == FREE + 1:
-            LOG.warning("%d wrong keys from %s within a minute", times, client)
-        if times <= FREE:
+        before, level, is_logged = self._seen.get(client) or (at, 0.0, False)
+        level = max(0.0, level - (at - before) * FREE / WINDOW_S)
+        is_logged = is_logged and level > 0
+        level = min(level + 1, FREE + DOUBLINGS)
+        above = ceil(level - FREE)
+        if above > 0 and not is_logged:
+            LOG.warning("more than %d wrong keys from %s: answers to further ones are delayed", FREE, client)
+            is_logged = True
+        self._seen[client] = (at, level, is_logged)
+        if above <= 0:
             return 0.0
-        return None if self._delayed >= MOST_DELAYED else min(MOST_DELAY_S, 0.1 * 2 ** min(times - FREE, 10))
+        return None if self._delayed >= MOST_DELAYED else min(MOST_DELAY_S, 0.1 * 2**above)
 
     async def wait(self, seconds: float) -> None:
         """Hold an answer back."""

@@ -17,7 +17,7 @@ from ..cursor import cursor_of, parse_place
 from ..schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document
 from ..views.catalogue import describe_models, describe_protocol, models_by_name
-from ..views.costs import first_day, sum_calls, sum_costs, sums_by
+from ..views.costs import first_day, sum_costs, sums_by, sums_by_run
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
@@ -77,7 +77,7 @@ async def costs(
     since = first_day(service.now(), days)
     spent = await service.spending(since, owner)
     if by == "run":
-        rows = sum_calls(await service.run_spending(since, owner, most=MOST_RUNS))
+        rows = list(sums_by_run(await service.run_spending(since, owner, most=MOST_RUNS)))
     else:
         rows = sums_by(spent, by, since)
     return Exact(

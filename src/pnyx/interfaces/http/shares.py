@@ -36,24 +36,27 @@ DEFAULT = ShareRun()
 @ROUTER.post("/runs/{run_id}/shares", status_code=201, response_model=NewShare)
 async def share(request: Request, run_id: str, body: ShareRun = DEFAULT) -> Response:
     """Make a link that shows the run, read only, to whoever has it. Its token is returned only here."""
-    token, row = await service_of(request).share(run_id, body.expires_s, owner_of(request))
+    service = service_of(request)
+    token, row = await service.share(run_id, body.expires_s, owner_of(request))
     # Browsers do not send the part after "#": the token is in no log and no referrer.
     address = f"{request.base_url}#/shared/{token}"
-    return Exact({**share_document(row), "token": token, "url": address}, 201)
+    return Exact({**share_document(row, service.now()), "token": token, "url": address}, 201)
 
 
 @ROUTER.get("/runs/{run_id}/shares", response_model=list[ShareLink])
 async def list_shares(request: Request, run_id: str) -> Response:
     """List the links to a run, newest first."""
-    rows = await service_of(request).list_shares(run_id, owner_of(request))
-    return Exact([share_document(row) for row in rows])
+    service = service_of(request)
+    rows = await service.list_shares(run_id, owner_of(request))
+    return Exact([share_document(row, service.now()) for row in rows])
 
 
 @ROUTER.get("/shares", response_model=list[ShareLink])
 async def list_all_shares(request: Request) -> Response:
     """List the links to all runs of the key, newest first."""
-    rows = await service_of(request).list_shares(owner=owner_of(request))
-    return Exact([share_document(row) for row in rows])
+    service = service_of(request)
+    rows = await service.list_shares(owner=owner_of(request))
+    return Exact([share_document(row, service.now()) for row in rows])
 
 
 @ROUTER.delete("/runs/{run_id}/shares", response_model=list[ShareLink])

@@ -78,6 +78,9 @@ class Tagging(RunReference):
     """Whether it is pinned."""
 
 
+Cursor = Annotated[str, Field(max_length=1000)]
+
+
 class RunQuery(Body):
     """The runs to list."""
 
@@ -89,6 +92,8 @@ class RunQuery(Body):
     """Only pinned runs."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     """Most runs to return, newest first."""
+    cursor: Cursor | None = None
+    """The `next_cursor` of the list before."""
 
 
 class RecallQuery(Body):
@@ -98,6 +103,8 @@ class RecallQuery(Body):
     """Words of the question, answer or dissent, in any inflection; double quotes mark a phrase."""
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     """Most runs to return, best first."""
+    cursor: Cursor | None = None
+    """The `next_cursor` of the list before."""
 
 
 class NoArguments(Body):
@@ -131,23 +138,25 @@ class Deleted(BaseModel):
 
 
 class Runs(BaseModel):
-    """Runs, newest first. notice: how to take the texts in them.
+    """Runs, newest first. notice: how to take the texts in them. next_cursor: null at the end.
 
     Texts longer than 2,000 characters are cut, and end with "…" then; `show` has the whole run.
     """
 
     notice: str
     runs: list[StoredRun]
+    next_cursor: str | None
 
 
 class RecalledRuns(BaseModel):
-    """Matching runs, best first. notice: how to take the texts in them.
+    """Matching runs, best first. notice: how to take the texts in them. next_cursor: null at the end.
 
     Texts longer than 2,000 characters are cut, and end with "…" then; `show` has the whole run.
     """
 
     notice: str
     runs: list[RecalledRun]
+    next_cursor: str | None
 
 
 class Protocols(BaseModel):

@@ -15,6 +15,7 @@ import anyio
 
 from ...config.schema import Settings
 from ...errors import UsageError
+from ...gc_pause import end_delay
 from ...telemetry.log import JsonLog
 from ..service import RunService
 from ..stop_signals import stop_signals
@@ -55,6 +56,7 @@ async def serve_stdio(settings: Settings, log: JsonLog | None) -> None:
             reader = _Reader(input_fd, pause)
             for number in stop_signals():
                 loop.add_signal_handler(number, stop)
+            end_delay()
             await Connection(service, _Writer(output_fd, scope).write).serve(reader)
         pause()
         await service.drained()

@@ -18,6 +18,7 @@ from ...core.models import money
 from ...errors import Running, UsageError
 from ...run.batch import failure
 from ...store.records.labels import LabelChange
+from ..cursor import cursor_after, cursor_of, parse_cursor, parse_place
 from ..follow import follow
 from ..render.markdown import Markdown, as_summary, part_of_transcript
 from ..render.terminal import clip
@@ -241,27 +242,36 @@ async def delete(caller: Caller, request: RunReference) -> ToolResult:
 
 
 async def runs(caller: Caller, request: RunQuery) -> ToolResult:
-    """List runs. Raises `StoreError`."""
+    """List runs. Raises `UsageError` for a foreign cursor, `StoreError`."""
     find = partial(caller.service.list_runs, owner=caller.owner, tag=request.tag, pinned=request.pinned)
-    found, after = list[dict[str, Any]](), None
+    after = None if request.cursor is None else parse_cursor(request.cursor)
+    found, following = list[dict[str, Any]](), None
     while len(found) < request.limit:
         page = await find(request.status, request.limit - len(found), after=after)
         found += [_cut(record.printed) for record in page]
-        if not page.has_more:
+        following = cursor_after(page[-1].row) if page.has_more else None
+        if following is None:
             break
         after = page[-1].row.created_at, page[-1].row.id
-    return _run_list(caller, found)
+    return _run_list(caller, found, following)
 
 
 async def recall(caller: Caller, request: RecallQuery) -> ToolResult:
-    """Find runs by words. Raises `UsageError` if the text has no word, `StoreError`."""
-    found = await caller.service.recall(request.text, request.limit, owner=caller.owner)
+    """Find runs by words. Raises `UsageError` for a foreign cursor or no word, `StoreError`."""
+    place = None if request.cursor is None else parse_place(request.cursor)
+    found = await caller.service.recall(request.text, request.limit, owner=caller.owner, place=place)
     note = "" if found.every else "No run has all of these words; these have some of them."
-    return _run_list(caller, _cut(found.to_json()), note)
+    following = None if found.next is None else cursor_of(found.next)
+    return _run_list(caller, _cut(found.to_json()), following, note)
 
 
-def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> ToolResult:
-    """Return one line per run, and its snippet if it has one. head: a line before them."""
+def _run_list(
+    caller: Caller, found: list[dict[str, Any]], following: str | None, head: str = ""
+) -> ToolResult:
+    """Return one line per run, and its snippet if it has one.
+
+    following: the cursor of the next list, None at the end. head: a line before them.
+    """
     markdown = Markdown(caller.service.redact)
     lines = [head] if head and found else []
     for run in found:
@@ -270,7 +280,10 @@ def _run_list(caller: Caller, found: list[dict[str, Any]], head: str = "") -> To
             f"{markdown.plain(clip(run['question'], 100))}"
         )
         lines += [f"  > {markdown.plain(run['snippet'])}"] if run.get("snippet") else []
-    return ToolResult(_text(lines or ["No runs."]), _data({"notice": NOTICE, "runs": found}))
+    if following is not None:
+        lines.append(f"The list goes on: call again with cursor {following}.")
+    document = {"notice": NOTICE, "runs": found, "next_cursor": following}
+    return ToolResult(_text(lines or ["No runs."]), _data(document))
 
 
 def _cut(value: Any) -> Any:

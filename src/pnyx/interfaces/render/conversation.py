@@ -68,9 +68,11 @@ def _cut(text: str, tokens: int) -> str:
     data = text.encode("utf-8", "surrogatepass")
     # `estimate_tokens` counts a token for two bytes, or for fewer in text such as hashes.
     room = 2 * max(tokens - estimate_tokens(CUT), 0)
-    while estimate_tokens(shown := data[:room].decode("utf-8", "ignore") + CUT) > tokens and room:
-        room //= 2
-    return shown
+    while True:
+        shown = data[:room].decode("utf-8", "ignore") + CUT
+        if (needed := estimate_tokens(shown)) <= tokens or not room:
+            return shown
+        room = room * tokens // needed
 
 
 def cost(turns: Sequence[Record]) -> float | None:

@@ -27,6 +27,8 @@ _WIDE = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6"
 """Chinese and Japanese characters, between which a line may end."""
 _CLOSING = "\u3001\u3002\uff0c\uff0e\uff1a\uff1b\uff01\uff1f\uff09\u300d\u300f\u3011\u3009\u300b\u2026\u30fc"
 """Signs with which no line starts: commas, stops, closing brackets, the sign of a long vowel."""
+_NOT_ONE_CELL = regex("[^\x00-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0590\u2010-\u2027\u2030-\u205f]")
+"""Characters that may not take one cell; Latin, Greek and Cyrillic letters and dashes do."""
 _CHUNK = regex(
     r"(\s*)("
     r"[\d.,]+ (?:s|min|h|B|kB|MB|GB|%)(?![^\s.,;:)])"  # a figure stays with its unit
@@ -124,7 +126,7 @@ def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
 
 def _cells(text: str) -> int:
     """The width of `text` on a terminal: Chinese and Japanese characters and emoji take two cells."""
-    if text.isascii():
+    if text.isascii() or not _NOT_ONE_CELL.search(text):
         return len(text)
     from rich.cells import cell_len  # here: most commands show no such text, and start faster
 

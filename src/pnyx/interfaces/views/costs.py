@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from ...core.models import NUSD
 from ...store.money.cost_sums import CostSum
-from ...store.money.costs import TOKENS, CallCosts
+from ...store.money.costs import TOKENS, CallCosts, RunSum
 
-__all__ = ["BY", "first_day", "sum_calls", "sum_costs", "sums_by"]
+__all__ = ["BY", "first_day", "sum_costs", "sums_by", "sums_by_model", "sums_by_run"]
 
 NO_PANEL = "no saved panel"
 """The group of runs whose request named no panel."""
@@ -60,12 +61,29 @@ def _counts(one: CostSum, since: str, by: str) -> bool:
             return one.before_run < since
 
 
-def sum_calls(spent: Sequence[CallCosts], by: str = "run") -> list[dict[str, Any]]:
-    """The totals of each run, or of each model of one run, dearest first. by: "run" or "model"."""
+def sums_by_run(spent: Iterable[RunSum]) -> Iterator[dict[str, Any]]:
+    """The totals of each run, in their order."""
+    for one in spent:
+        known = one.cost_nusd / NUSD
+        yield {
+            "run": one.run_id,
+            "runs": 1,
+            "calls": one.calls,
+            "input_tokens": one.input_tokens,
+            "cached_tokens": one.cached_tokens,
+            "output_tokens": one.output_tokens,
+            "cost_usd": None if one.unpriced else known,
+            "known_usd": known,
+            "unpriced_calls": one.unpriced,
+        }
+
+
+def sums_by_model(spent: Sequence[CallCosts]) -> list[dict[str, Any]]:
+    """The totals of each model that one run called, dearest first."""
     groups: dict[str, list[CallCosts]] = {}
     for one in spent:
-        groups.setdefault(one.run_id if by == "run" else one.model, []).append(one)
-    return _sorted([{by: name, **_totals(group, 1)} for name, group in groups.items()], by)
+        groups.setdefault(one.model, []).append(one)
+    return _sorted([{"model": name, **_totals(group, 1)} for name, group in groups.items()], "model")
 
 
 def _totals(group: Sequence[CostSum | CallCosts], runs: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from errno import EPIPE
 from functools import cache
 from ipaddress import ip_address
 from typing import Any
@@ -152,9 +153,13 @@ class Connection:
                 raise ProviderError("refused", f"cannot connect: {other}") from exc
             raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
+            if self._proxy is None and url.startswith("http:") and await _speaks_tls(url):
+                raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
             words = "Server disconnected" if isinstance(exc, aiohttp.ServerDisconnectedError) else exc
             message = f"the connection broke before an answer: {words}"
-            raise ProviderError("unreachable", message, billed=True) from exc
+            # A pipe breaks while the request is written: the host does not have all of it.
+            billed = getattr(exc, "errno", None) != EPIPE
+            raise ProviderError("unreachable", message, billed=billed) from exc
         except ValueError as exc:
             # Raised before anything is sent, for what cannot be; never raised for a reply.
             raise ProviderError(
@@ -282,6 +287,24 @@ class _Connector(aiohttp.TCPConnector):
             raise
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientResponseError) as exc:
             raise NoTunnel(exc) from exc
+
+
+async def _speaks_tls(url: str) -> bool:
+    """Whether the port of an http address accepts TLS, and so has read no request.
+
+    Servers with OpenSSL close such a connection without a word, as one does that breaks down while it works.
+    """
+    at, context = urlsplit(url), ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(AGAIN_S):
+            _, writer = await asyncio.open_connection(at.hostname, at.port or 80, ssl=context)
+    except ssl.SSLError as exc:
+        return "ALERT" in str(exc.reason)  # such as one that asks for a certificate
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
 
 
 def _parts(block: bytes) -> Iterator[bytes]:

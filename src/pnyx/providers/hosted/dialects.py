@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from .plain_forms import CHAT, CONTENTS, MESSAGES, MISTRAL_CHAT, PlainForm
+from .plain_forms import CHAT, CONTENTS, MESSAGES, MISTRAL_CHAT, OFFICIAL, PlainForm
 from .replies.anthropic import AnthropicReader
 from .replies.google import GoogleReader
 from .replies.openai import OpenAIReader
@@ -56,6 +56,15 @@ class Dialect:
         return self.caching == "points" and (
             self.thinking != "openrouter" or model.startswith(("anthropic/", "google/"))
         )
+
+    def puts_schema_first(self, host: str, model: str) -> bool:
+        """Whether the schema of a reply stands before the messages, which then share no cached prefix.
+
+        As OpenAI (guide "Prompt caching") and Anthropic (guide "Structured outputs") document it.
+        """
+        if self.thinking == "openrouter":
+            return model.startswith(("openai/", "anthropic/"))
+        return self.reader is AnthropicReader or host == OFFICIAL or self.is_azure(host)
 
     def is_azure(self, host: str | None) -> bool:
         return self.reader is OpenAIReader and (host or "").endswith(AZURE)

@@ -95,7 +95,8 @@ def status_of_code(code: str) -> int:
 
 
 QUOTA = regex(
-    r"insufficient.?(?:user.?)?quota",
+    r"insufficient.?(?:user.?)?quota|exceeded.(?:your.)?current.quota|quota.?exhausted"
+    r"|billing_|payment.?required|plan.?and.?billing",
     re.IGNORECASE,
 )
 """An account without money, unless the host limits requests by these words too; see `THROTTLED`."""
@@ -255,9 +256,14 @@ TEMPORARY = regex(
 """A failure that may pass, for reports without a status or a known code."""
 
 FILTERED = regex(
-    r"sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
-    r"|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
-    r"|audit (?:is |was |has )?not (?:approved|passed)|guardrail",
+    r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
+    r"|blocked)|by moderation|by our safety|safety[ _](?:system|filter|policy|check)"
+    r"|data_inspection_failed"
+    r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
+    r"|prohibited_content|blocked (?:input|output)"
+    r"|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
+    r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
+    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
@@ -275,7 +281,9 @@ UNSAFE = (
 """The same: a word of each in one sentence."""
 
 NO_PLACE = regex(
-    r"attention required",
+    r"unsupported_country|unsupported countries|country, region, or territory|user location is not"
+    r"|not (?:available|supported) in (?:your|this) (?:country|region)|you have been blocked|firewall rules"
+    r"|from (?:this|your) (?:location|country|region|ip\b)|attention required",
     re.IGNORECASE,
 )
 """A host that serves nobody from here, whatever the key."""
@@ -290,7 +298,19 @@ PLACE = (
 """The same: a word of each in one sentence."""
 
 BAD_KEY = regex(
-    r"pass a valid api key|signature (?:does not match|check failed)|NoAuthError",
+    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?"
+    r"(?:api|auth|access|subscription|security)[ -]?"
+    r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
+    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|get service token failed"
+    r"|invalid_api_key|pass a valid api key"
+    r"|\bauth(?:entication)? error"
+    r"|token (?:seems|is) invalid"
+    r"|authentication (?:failed|parameter)"
+    r"|^\W*invalid token\W*$|authfailure|not authorized to"
+    r"|signature (?:does not match|check failed)|无效的令牌"
+    r"|(?:密钥|令牌|\btoken(?!s)|api[ -]?key)[^。]{0,8}(?:无效|非法|错误|过期|失效|不正确)"
+    r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
+    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)|授权错误",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
@@ -354,6 +374,11 @@ UNABLE = regex(
 """What a model cannot do, though its server sends status 500: read images, or fit into the memory."""
 
 FAILED_GENERATION = regex(
-    r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message", re.IGNORECASE
+    r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message"
+    r"|(?:failed|unable|error|could ?n[o']t)(?: to)? pars\w+ (?:the )?(?:(?:model|generated|llm)\w*\b.{0,20}"
+    r"|input at pos|tool.?calls?\b(?! arg\w* (?:in|of) (?:the )?(?:messages?|request))|function.?calls?\b)"
+    r"|generated (?:an? )?(?:invalid|malformed) (?:tool|function)"
+    r"|(?:malformed|unparsable) (?:tool|function).?call",
+    re.IGNORECASE,
 )
-"""Groq and OpenAI report that a model wrote nothing usable like a refused request."""
+"""Groq, OpenAI, llama.cpp and vLLM report that a model wrote nothing usable like a refused request."""

@@ -41,7 +41,7 @@ from .failure_words import (
     UNSAFE,
 )
 from .output_limits import affordable
-from .pages import page_title
+from .page_titles import page_title
 from .reports import Report, read_report, report
 from .trouble import NO_TLS
 from .waits import retry_after
@@ -70,8 +70,12 @@ PERMANENT_STATUSES = (501, 505, 510, 511)
 _OF_A_MODEL = regex(r"model|deployment|engine|(?<!unexpected )endpoint|\bfunction '|模型", re.IGNORECASE)
 _NAME = regex(r"\b[A-Z][\w-]{7,}")
 """In Google's details, the cause that its words leave out: a balance, or which quota."""
-_TO_TLS = regex(r"HTTP request (?:was sent )?to (?:an )?HTTPS", re.IGNORECASE)
-"""What nginx and servers in Go say to a request without TLS."""
+_TO_TLS = regex(
+    r"HTTP request (?:was sent )?to (?:an )?HTTPS|plain HTTP to an?\s(?:SSL|TLS|HTTPS)"
+    r"|combination of host and port requires TLS",
+    re.IGNORECASE,
+)
+"""What nginx, servers in Go, Apache and Tomcat say to a request without TLS."""
 
 
 class HostError(ProviderError):
@@ -105,14 +109,14 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
         found = replace(found, message=f"it redirects to {target}: check base_url")
     if found.status == 407:
         found = replace(found, message=f"the proxy asks for a user and a password: {PROXY}", is_page=False)
-    if found.status == 400 and _TO_TLS.search(found.message):
+    if found.status in (400, 426, 497) and _TO_TLS.search(f"{found.message} {body[: MAX_CHARS * 4]}"):
         found = replace(found, message=NO_TLS, is_page=False)
     final = _final_kind(found)
     kind = final or _kind(found)
     wait = None
     if kind in ("rate_limited", "overloaded"):
         wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
-    wrote = kind == "malformed" and found.status == 400
+    wrote = kind == "malformed" and found.status != 0
     about_request = (final == "" and not wrote) or affordable(found.message) is not None
     timed_out = headers is not None and found.status in MAY_HAVE_COST
     return HostError(kind, found, wait, timed_out or wrote, about_request)
@@ -166,7 +170,7 @@ def _kind(found: Report) -> str:
     unsure = status in (0, 400, 422, 424, 500)
     if unsure and named == 429 and not TOO_LARGE.search(words):
         return "rate_limited"
-    if status in (0, 400, 422) and FAILED_GENERATION.search(words):
+    if status in (0, 400, 422, 500) and FAILED_GENERATION.search(words):
         return "malformed"
     if (
         status == 413

@@ -90,7 +90,7 @@ def _field(value: Any, name: str) -> Any:
 
 def set_levels(body: dict[str, Any], taken: dict[tuple[str, str], str]) -> None:
     """Replace a level that was refused. taken: a parameter's name and a level of it -> the level to send."""
-    for path, name in PLACES:
+    for path, name in PLACES if taken else ():
         if other := taken.get((name, _value(body, path))):
             holder = body
             for part in path[:-1]:

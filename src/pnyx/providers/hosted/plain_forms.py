@@ -19,7 +19,7 @@ from ..base import Call, Message
 from .texts import marked_parts, sendable
 from .thinking import LEAST_GEMINI_PRO, thinking_settings, wanted_effort
 
-__all__ = ["CHAT", "CONTENTS", "MESSAGES", "MISTRAL_CHAT", "SEEDS", "PlainCall", "PlainForm"]
+__all__ = ["CHAT", "CONTENTS", "MESSAGES", "MISTRAL_CHAT", "OFFICIAL", "SEEDS", "PlainCall", "PlainForm"]
 
 Body: TypeAlias = dict[str, Any]
 T = TypeVar("T")

@@ -152,7 +152,8 @@ class HostedProvider:
     async def _request(self, call: Call, learned: Learned, stream: bool) -> HostRequest:
         """A new request for `call`."""
         reasons = learned.reasons or call.thinking_tokens == 0
-        how = {"stream": stream, "plain_schema": learned.plain_schema, "reasons": reasons}
+        in_words = learned.plain_schema or self._costs_a_prefix(call)
+        how = {"stream": stream, "plain_schema": in_words, "reasons": reasons}
         plain = None if self._plain is None else self._plain.write(call, **how)
         request = plain or await (await self._requests()).build(call, **how)
         if self._dialect.thinking == "effort":
@@ -167,6 +168,11 @@ class HostedProvider:
         if call.traceparent:
             request.headers.append(("traceparent", call.traceparent))
         return request
+
+    def _costs_a_prefix(self, call: Call) -> bool:
+        """Whether the schema of `call`, as a parameter, keeps the host from reading its cache."""
+        shares = call.schema is not None and any(message.breaks for message in call.messages)
+        return shares and self._dialect.puts_schema_first(self._hostname, call.model)
 
     async def _requests(self) -> RequestBuilder:
         """The writer of requests that are not plain, loaded at the first one."""

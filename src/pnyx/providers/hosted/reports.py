@@ -17,13 +17,12 @@ from typing import Any
 from ...core.caching.regex import regex
 from .failure_phrases import in_english, in_one_sentence
 from .failure_words import MINIMAX, status_of_code
-from .pages import page_title
+from .page_titles import page_title
 
 __all__ = ["Report", "read_report", "report"]
 
-MAX_CHARS = 20_000  # of a message in which a document is searched
-MAX_WORDS = 4_000
-"""Characters of a message that are read; a host may send much more."""
+MAX_CHARS, MAX_WORDS = 20_000, 4_000
+"""Characters of a message that are searched for a document, and read; a host may send much more."""
 MAX_CODES = 20
 MAX_DEPTH = 4
 """Of reports inside reports."""
@@ -211,7 +210,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
             return _framed(_wrapped(inner, around, code, depth), found)
         # Spring, Fastify and Nest have the phrase of the status as `error`, and the words beside it.
         words = next((one for name in _MESSAGES if isinstance(one := around.get(name), str)), "")
-        items = _items(around.get("issues"))  # of Zod, as Venice sends them
+        items = _several(around, found)  # of Zod, as Venice sends them
         words = words if not items else "; ".join(one.message for one in items)
         text = f"{found}: {words}" if words not in str(found) else str(found)
         status = next(filter(None, map(_status, names)), 0) or _status_in(names)
@@ -231,7 +230,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
     if isinstance(message, str) and _ONE_WORD.fullmatch(message):
         message = ": ".join(dict.fromkeys(one for one in said if isinstance(one, str)))
     status = status or _status_in(names)
-    if items := _several(found, message):
+    if items := _several(found, message) or _several(around, message):
         is_text = isinstance(message, str) and _read(message) is None and _inner(message) is None
         first = [str(message)] if is_text else []
         text = "; ".join(dict.fromkeys([*first, *(one.message for one in items)]))
@@ -268,6 +267,8 @@ def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     if isinstance(raw, str | Mapping):
         return raw
+    if _is_words(found.get("details")):
+        return "; ".join(map(str, found["details"]))
     return next((value for value in found.values() if isinstance(value, str) and _inner(value)), None)
 
 
@@ -283,7 +284,8 @@ def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
     listed = (found.get(name) for name in ("errors", "issues", "extra"))
     places = (message, *listed, None if message else found)
-    placed: list[Any] = [one for one in found.values() if isinstance(one, list)]
+    named = {**details, **found} if isinstance(details := found.get("details"), Mapping) else found
+    placed: list[Any] = [_with_place(*one) for one in named.items() if isinstance(one[1], list)]
     placed += [_read(message) if isinstance(message, str) else None, [found] if "loc" in found else None]
     return next(filter(None, (*map(_items, places), *(_items(one, placed=True) for one in placed))), ())
 
@@ -298,6 +300,17 @@ def _items(found: Any, placed: bool = False) -> tuple[Report, ...]:
         found = [{"loc": name.removeprefix("$."), "msg": said[0]} for name, said in found.items()]
     listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
     return tuple(map(_item, listed)) if listed and (not placed or _place(listed[0])) else ()
+
+
+def _with_place(key: str, listed: list[Any]) -> list[Any]:
+    """A list of names of parameters, such as `unsupported: ["seed"]`, as failures of each."""
+    if _OFFERED.match(key) or not all(isinstance(one, str) and one.isidentifier() for one in listed):
+        return listed
+    return [{"loc": one, "msg": key} for one in listed]
+
+
+_OFFERED = regex(r"support|allow|accept|valid|known|expect|permit|available|model|stack|loc", re.IGNORECASE)
+"""Starts of keys whose lists name what would be fine, or nothing of a request."""
 
 
 def _is_words(found: Any) -> bool:

@@ -17,7 +17,6 @@ from ...core.context.compaction import fit, texts, tokens
 from ...core.events import CallFailed, CallFinished, CallStarted, Token
 from ...core.parsing.json_objects import read_structured
 from ...core.steps import Ask
-from ...core.sycophancy.detect import is_blank
 from ...core.text import most_tokens
 from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError, Starved
@@ -114,11 +113,11 @@ class ModelCall:
             if isinstance(result, Completion):
                 context.hedging.record(seat.model, elapsed)
                 context.circuits[seat.model].record_success()
-                left = min(self.deadline.left, context.deadline.left)
-                if self.limits.is_too_low(self.size, started.max_tokens, result, elapsed, left):
-                    self._record_cut(started, result, elapsed)
-                    continue
-                return self._record_reply(started, result, elapsed)
+                if not self._is_unused(started, result, elapsed, tries):
+                    return self._record_reply(started, result, elapsed)
+                self._record_unused(started, result, elapsed)
+                tries += result.finish_reason == "malformed"
+                continue
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
             if result.kind == "too_long" and not squeezed:
@@ -229,14 +228,17 @@ class ModelCall:
 
         return await context.journal.reserve(intent)
 
-    def _record_cut(self, started: CallStarted, done: Completion, elapsed: float) -> None:
+    def _is_unused(self, started: CallStarted, done: Completion, elapsed: float, tries: int) -> bool:
+        """Return whether a reply is asked for again."""
+        if done.finish_reason == "malformed":
+            return not tries
+        left = min(self.deadline.left, self.context.deadline.left)
+        return self.limits.is_too_low(self.size, started.max_tokens, done, elapsed, left)
+
+    def _record_unused(self, started: CallStarted, done: Completion, elapsed: float) -> None:
         bill = self._bill(started, done)
-        is_whole = self.limits.note_cut(self.size, started.max_tokens)
-        reason = no_answer(done, bill.usage, self.limits.setting(started.max_tokens))
-        if not is_blank(done.text) or not is_whole:
-            reason = f"the reply was cut off at a limit of {started.max_tokens:,} tokens"
-        redact = self.context.redact_text
-        self.failures.record_cut(started, bill, elapsed, redact(reason), stored_reasoning(done, redact))
+        why = self.limits.why_again(self.size, started.max_tokens, done, bill.usage)
+        self.failures.record_unused(started, done, bill, elapsed, why)
 
     async def _race(
         self, provider: Provider, started: CallStarted, deadline: Deadline, gate: Gate, slot: Slot

@@ -8,9 +8,11 @@ from typing import Any
 from ...core.events import CallFailed, CallStarted, SeatDropped
 from ...core.models import Seat
 from ...errors import ProviderError
+from ...providers.base import Completion
 from ..context import RunContext
 from ..journal import CUT_OFF, CutOff
 from ..spending.budget import Bill, nusd, usd
+from .reply import stored_reasoning
 
 __all__ = ["FailedCalls"]
 
@@ -51,25 +53,26 @@ class FailedCalls:
         self.context.record(started, nusd(charged), failed, *([self._seat_dropped(failed)] if final else []))
         return failed
 
-    def record_cut(
-        self, started: CallStarted, bill: Bill, elapsed: float, reason: str, reasoning: str | None
+    def record_unused(
+        self, started: CallStarted, done: Completion, bill: Bill, elapsed: float, why: tuple[str, str]
     ) -> None:
-        """Record a reply that was cut off at its limit, and is asked for again. reason: why."""
+        """Record a reply that is asked for again. why: the kind of failure, and its message."""
+        (kind, message), redact = why, self.context.redact_text
         failed = CallFailed(
             **self.common,
             time=self.context.now(),
             attempt=started.attempt,
             fingerprint=self.fingerprint,
             model=self.seat.model,
-            kind=CUT_OFF,
-            message=reason,
+            kind=kind,
+            message=redact(message),
             final=False,
             charged_usd=usd(bill.cost_nusd),
             input_tokens=bill.usage.input_tokens,
             cached_tokens=bill.usage.cached_tokens,
             output_tokens=bill.usage.output_tokens,
             reasoning_tokens=bill.usage.reasoning_tokens,
-            reasoning=reasoning,
+            reasoning=stored_reasoning(done, redact),
             retry_in_s=0.0,
             elapsed_s=round(elapsed, 3),
         )

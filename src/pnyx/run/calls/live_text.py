@@ -1,4 +1,4 @@
-"""The answer of a reply while it arrives, as watchers see it: without thoughts, and with secrets masked."""
+"""The answer of a reply while it arrives, as followers see it: without thoughts, and with secrets masked."""
 
 from __future__ import annotations
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ...core.models import Seat
+from ...core.models import Seat, Usage
 from ...core.sycophancy.detect import is_blank
 from ...core.thinking import Thinking
 from ...providers.base import Completion
 from ..context import RunContext
-from ..journal import CutOff
+from ..journal import CUT_OFF, CutOff
 from ..spending.budget import OutputLimits
 from .context_window import output_limit
+from .reply import no_answer
 
 __all__ = ["ReplyLimits"]
 
@@ -84,6 +85,16 @@ class ReplyLimits:
             # A model that thinks needs more than the limit of a short reply, each time.
             self.context.long_replies.add(self.seat.model)
         return limit >= whole
+
+    def why_again(self, size: int, limit: int, done: Completion, usage: Usage) -> tuple[str, str]:
+        """Return the kind and the message of a failure that a reply under `limit` is, since it is asked for
+        again. usage: as billed."""
+        if done.finish_reason == "malformed":
+            return "malformed", f"the host could not read what the model wrote ({done.finish_detail})"
+        is_whole = self.note_cut(size, limit)
+        if is_whole and is_blank(done.text):
+            return CUT_OFF, no_answer(done, usage, self.setting(limit))
+        return CUT_OFF, f"the reply was cut off at a limit of {limit:,} tokens"
 
     def setting(self, limit: int) -> str:
         """Return the setting that limits a reply to `limit`, and its value."""

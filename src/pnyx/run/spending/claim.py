@@ -15,7 +15,7 @@ from ...store.records.runs import WORKER
 from ..calls.admission import Need
 from ..leases.lease import is_alive, this_worker
 from ..spec import Spec
-from .expectation import Expectation, expect, kind_of
+from .expectation import Expectation, expect, kind_of, planned_cost
 
 __all__ = ["SURE", "Claim", "is_alive_now", "learn_cost"]
 
@@ -39,9 +39,8 @@ def is_alive_now(connection: Connection) -> IsAlive:
 
 def learn_cost(connection: Connection, spec: Spec, spent: int) -> None:
     """Learn from a finished run that has no claim what runs of its kind cost. spent: nUSD."""
-    expectation = expect(spec)
-    if expectation is not None and expectation.cost:
-        holds.learn(connection, kind_of(spec), expectation.cost, spent)
+    if planned := planned_cost(spec):
+        holds.learn(connection, kind_of(spec), planned, spent)
 
 
 class Claim:

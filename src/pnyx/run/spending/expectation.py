@@ -6,6 +6,7 @@ Once the run has made calls, what they cost corrects this.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil
@@ -19,7 +20,7 @@ from ...protocols.call_bounds import expected_calls
 from ..calls.context_window import image_tokens
 from ..spec import Spec
 
-__all__ = ["Expectation", "expect", "kind_of", "usual_replies"]
+__all__ = ["Expectation", "expect", "kind_of", "planned_cost", "usual_replies"]
 
 ReplyLength: TypeAlias = Literal["none", "usual", "longest"]
 
@@ -75,21 +76,22 @@ class Expectation:
 
 def expect(spec: Spec) -> Expectation | None:
     """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown."""
-    if any(seat.price is None for seat in spec.callable_seats) or (
-        spec.searches and spec.search_price is None
-    ):
+    if (calls := _priced_calls(spec)) is None:
         return None
-    calls = _usual_calls(spec)
-    if calls is None:
-        return None
-    turns = TOOL_TURNS if spec.tools else 1
+    turns = _turns(spec)
     return Expectation(
         turns * sum(one.count for one in calls),
-        turns * round(sum(one.count * _cost(spec, one) for one in calls)),
+        _planned(spec, calls),
         ceil(max((_cost(spec, one) for one in calls), default=0)),
         ceil(max((_cost(spec, one, "none") for one in calls), default=0)),
         turns * ceil(sum(one.count * _cost(spec, one, "longest") for one in calls)),
     )
+
+
+def planned_cost(spec: Spec) -> int:
+    """Return the `cost` that is expected of a run of `spec`, in nUSD; 0 if it is unknown."""
+    calls = _priced_calls(spec)
+    return _planned(spec, calls) if calls else 0
 
 
 def usual_replies(spec: Spec) -> int | None:
@@ -97,7 +99,7 @@ def usual_replies(spec: Spec) -> int | None:
     calls = _usual_calls(spec)
     if calls is None:
         return None
-    return ceil((TOOL_TURNS if spec.tools else 1) * sum(one.count for one in calls))
+    return ceil(_turns(spec) * sum(one.count for one in calls))
 
 
 def kind_of(spec: Spec) -> str:
@@ -117,16 +119,32 @@ def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
     return [one for one in calls if one.count > 0]
 
 
+def _priced_calls(spec: Spec) -> list[ExpectedCalls] | None:
+    if any(seat.price is None for seat in spec.callable_seats):
+        return None
+    return None if spec.searches and spec.search_price is None else _usual_calls(spec)
+
+
+def _turns(spec: Spec) -> int:
+    """Requests of a call, with those that only use tools."""
+    return TOOL_TURNS if spec.tools else 1
+
+
+def _planned(spec: Spec, calls: Sequence[ExpectedCalls]) -> int:
+    return _turns(spec) * round(sum(one.count * _cost(spec, one) for one in calls))
+
+
 def _cost(spec: Spec, calls: ExpectedCalls, reply: ReplyLength = "usual") -> float:
     """Return the expected cost of one of these calls, in nUSD, with such a reply."""
-    by = {
-        "strongest": spec.panel.closers(strongest(spec.seats))[:1],
-        "cheapest": cheapest(spec.seats, spec.revision)[:1],
-    }
-    if isinstance(calls.by, tuple):
-        seats = tuple(seat for seat in spec.seats if seat.label in calls.by)
-    else:
-        seats = by.get(calls.by, spec.seats)
+    match calls.by:
+        case tuple() as labels:
+            seats = tuple(seat for seat in spec.seats if seat.label in labels)
+        case "strongest":
+            seats = spec.panel.closers(strongest(spec.seats))[:1]
+        case "cheapest":
+            seats = cheapest(spec.seats, spec.revision)[:1]
+        case _:
+            seats = spec.seats
     searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
     return sum(_cost_at(spec, seat, calls, reply) for seat in seats) / len(seats) + searches
 

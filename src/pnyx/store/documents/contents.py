@@ -25,10 +25,12 @@ from .packing import (
     damaged,
     decompress,
     dump,
+    fill,
     from_column,
+    joined,
     load,
-    replaced,
     to_column,
+    without,
 )
 
 __all__ = [
@@ -178,16 +180,17 @@ def unpack_each(
     """
     read = [(*load(packed, what), what) for packed, what in stored]
     wanted: list[Parts] = []
-    for value, found, _ in read:
-        if omit and isinstance(value, dict):
-            left = [name for name in omit if isinstance(value.get(name), Parts)]
-            gone = {id(value[name]) for name in left}
-            value.update(dict.fromkeys(left, ""))
-            found[:] = [parts for parts in found if id(parts) not in gone]
-        wanted += found
+    for root, places, _ in read:
+        if omit:
+            places[:] = without(root, places, omit)
+        wanted += [place.parts for place in places]
     texts = _texts(connection, wanted, {} if texts is None else texts)
-    for value, found, what in read:
-        yield replaced(value, texts, what) if found else value
+    read.reverse()
+    while read:
+        # So that no text is in memory for longer than its reader needs it.
+        root, places, what = read.pop()
+        fill(places, texts, what)
+        yield root.pop()
 
 
 def pack_column(connection: Connection, run_id: str, value: Any) -> str:
@@ -363,7 +366,7 @@ def _texts(connection: Connection, wanted: Iterable[Parts], texts: dict[int, str
     for id in sorted(groups):
         if any(isinstance(part, int) and part >= id for part in groups[id].parts):
             raise Unreadable("a text contains itself; restore the database from a backup")
-        texts[id] = replaced(groups[id], texts, "a text")
+        texts[id] = joined(groups[id], texts, "a text")
     return texts
 
 
@@ -371,9 +374,8 @@ def _fetch(connection: Connection, ids: Iterable[int]) -> dict[int, bytes]:
     ordered = sorted(ids)
     if connection.dialect.name == "sqlite":
         driver = driver_of(connection)
-        query = "SELECT content FROM contents WHERE id = ?"
-        found = {id: driver.execute(query, (id,)).fetchone() for id in ordered}
-        return {id: row[0] for id, row in found.items() if row is not None}
+        query = "SELECT id, content FROM contents WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(driver.execute(query, (json.dumps(ordered),)))
     return {int(row.id): bytes(row.content) for row in _FETCH(connection, {"ids": ordered})}
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import BigInteger, Connection, cast, func, select, text
 
 from ...core.events import CallFailed, CallFinished, CallStarted, Event
 from ...core.models import NO_PAYER, NUSD, Payer
@@ -24,11 +25,12 @@ __all__ = [
     "ON_COSTS",
     "TOKENS",
     "CallCosts",
+    "RunSum",
     "add_cost_rows",
-    "call_costs",
     "cost_rows",
     "costs_of",
     "earlier",
+    "run_sums",
 ]
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
@@ -61,6 +63,18 @@ class CallCosts:
     unpriced: int = 0
 
 
+class RunSum(NamedTuple):
+    """The calls of a run, and their cost, as in `CallCosts`. cost_nusd: in billionths of a USD."""
+
+    run_id: str
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    cost_nusd: int
+    unpriced: int
+
+
 def cost_rows(units: Iterable[tuple[str, Payer, Iterable[Event], str]]) -> list[dict[str, Any]]:
     """Return what the calls among new events of runs add to the sums: one row for each run, day and model.
 
@@ -90,6 +104,7 @@ def cost_rows(units: Iterable[tuple[str, Payer, Iterable[Event], str]]) -> list[
     return [row for _, row in sorted(sums.items())]
 
 
+@lru_cache(8)  # for every event, and most are of one day
 def earlier(day: str, days: int) -> str:
     """The day (ISO 8601) so many days before; "" for no day, such as that of a clock that was never set."""
     try:
@@ -117,21 +132,24 @@ def costs_of(connection: Connection, run_id: str) -> list[CallCosts]:
     return [_costs(row) for row in connection.execute(select(run_costs).where(run_costs.c.run_id == run_id))]
 
 
-def call_costs(
+def run_sums(
     connection: Connection, since: str = "", owner: str | None = None, most: int | None = None
-) -> list[CallCosts]:
-    """Return the costs of calls on and after the day `since` (ISO 8601, UTC), in no order.
+) -> list[RunSum]:
+    """Return what each run cost on and after the day `since` (ISO 8601, UTC), the dearest first.
 
-    owner: only of their runs. most: only of so many runs, the dearest. `store.money.cost_sums` adds up those
-    of all runs in a fraction of the time.
+    owner: only of their runs. most: only so many runs. `store.money.cost_sums` adds up those of all runs in a
+    fraction of the time.
     """
     chosen = [run_costs.c.day >= since, *([] if owner is None else [run_costs.c.owner == owner])]
-    query = select(run_costs).where(*chosen)
+    # As BIGINT: the sum of such numbers is of another type on PostgreSQL.
+    sums = {name: cast(func.sum(run_costs.c[name]), BigInteger) for name in COUNTS}
+    order = (sums["cost_nusd"].desc(), sums["calls"].desc(), _RUN)
     if most is not None:
-        sums = (func.sum(run_costs.c.cost_nusd).desc(), func.sum(run_costs.c.calls).desc())
-        dearest = select(_RUN).where(*chosen).group_by(_RUN).order_by(*sums, _RUN).limit(most)
-        query = query.where(run_costs.c.run_id.in_(dearest))
-    return [_costs(row) for row in connection.execute(query)]
+        # The other sums are those of these runs alone.
+        dearest = select(_RUN).where(*chosen).group_by(_RUN).order_by(*order).limit(most)
+        chosen.append(run_costs.c.run_id.in_(dearest))
+    query = select(_RUN).add_columns(*sums.values()).where(*chosen).group_by(_RUN).order_by(*order)
+    return [RunSum(*row) for row in connection.execute(query)]
 
 
 def _costs(row: Any) -> CallCosts:

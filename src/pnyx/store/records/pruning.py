@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, exists, func, or_, select, text
 
@@ -28,7 +28,7 @@ class Rule:
 
 
 class Prunable(NamedTuple):
-    """What a rule deletes. size: bytes, estimated by the share of events. first, last: when runs began."""
+    """What a rule deletes. size: bytes, estimated. first, last: when its runs began."""
 
     runs: int
     events: int
@@ -49,9 +49,10 @@ def prunable(connection: Connection, rule: Rule) -> Prunable:
     counts = (func.count(), func.coalesce(func.sum(runs.c.seq), 0))
     times = (func.min(runs.c.created_at), func.max(runs.c.created_at))
     found, old, first, last = connection.execute(select(*counts, *times).where(*_conditions(rule))).one()
-    every = connection.execute(select(func.coalesce(func.sum(runs.c.seq), 0))).scalar_one()
-    size = _size(connection) * int(old) // max(int(every), 1)
-    return Prunable(int(found), int(old), size, first, last)
+    every, events = connection.execute(select(*counts)).one()
+    size = connection.execute(text(_SIZES[connection.dialect.name])).one()
+    freed = size.of_runs * found // max(every, 1) + size.of_events * int(old) // max(int(events), 1)
+    return Prunable(int(found), int(old), freed, first, last)
 
 
 def prune_some(
@@ -92,11 +93,16 @@ def _conditions(rule: Rule) -> list[ColumnElement[bool]]:
     return found
 
 
-def _size(connection: Connection) -> int:
-    """Return the bytes of the database."""
-    if connection.dialect.name == "sqlite":
-        query = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-    else:
-        query = "SELECT pg_database_size(current_database())"
-    size: Any = connection.execute(text(query)).scalar()
-    return int(size)
+_SIZES = {
+    "sqlite": """
+        SELECT 0 AS of_runs, (page_count - freelist_count) * page_size AS of_events
+        FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()
+        """,
+    "postgresql": """
+        SELECT pg_total_relation_size('runs') + pg_total_relation_size('recall') AS of_runs,
+               pg_total_relation_size('events') + pg_total_relation_size('contents')
+               + pg_total_relation_size('content_uses') AS of_events
+        """,
+}
+"""The bytes of what goes with runs, indexes included, by what it grows with. SQLite does not say what a table
+takes; a database of PostgreSQL may have tables of others too."""

@@ -1,21 +1,21 @@
 """Recall: full-text search in the question, answer and dissent of runs.
 
-`store.records.word_index` has the words. On SQLite they are indexed but not stored: matches are marked in the
-words of the runs that were found, in a table in memory.
+`store.records.word_index` has the words. The passages of the runs that were found are looked for here: the
+database only says which of their words have the stem of a word of the query.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
 
-from ...core.prose.search_terms import Snippet, query_terms, snippet
+from ...core.prose.search_terms import Snippet, folded, query_terms, snippet
 from . import runs as store
-from .word_index import SQLITE_INDEX, Words, outcome
+from .word_index import SQLITE_INDEX, outcome
 
 __all__ = ["Hit", "Hits", "Place", "search"]
 
@@ -97,22 +97,10 @@ def _in_sqlite(connection: Connection, query: _Query, place: Place) -> Hits:
     if len(ids) <= query.limit and len(connection.execute(text(_ANY), wanted).all()) > most:
         ids = connection.execute(text(_AMONG_ALL), wanted).scalars().all()
     rows = store.rows(connection, ids[: query.limit], store.LIST_CHARS)
-    marked = _marked(words, [Words.of(row.question, row.result) for row in rows]) if rows else []
-    found = Hits(_hit(row, marks) for row, marks in zip(rows, marked, strict=True))
+    found = Hits(_hits(connection, query.words, rows))
     if len(rows) < len(ids):
         found.next = Place(place.every, place.skip + len(rows))
     return found
-
-
-def _marked(query: str, found: Sequence[Words]) -> list[Words]:
-    """The words with those that match in < >. The index of all runs has no words, so these get one."""
-    with closing(sqlite3.connect(":memory:")) as index:
-        index.execute(SQLITE_INDEX.format(name="recall", more=""))
-        index.executemany("INSERT INTO recall VALUES (?, ?)", found)
-        marks = "SELECT rowid, highlight(recall, 0, '<', '>'), highlight(recall, 1, '<', '>')"
-        rows = index.execute(f"{marks} FROM recall WHERE recall MATCH ?", (query,))
-        marked = {number: Words(*texts) for number, *texts in rows}
-    return [marked.get(number, words) for number, words in enumerate(found, 1)]
 
 
 def _in_postgresql(connection: Connection, query: _Query, place: Place) -> Hits:
@@ -123,9 +111,9 @@ def _in_postgresql(connection: Connection, query: _Query, place: Place) -> Hits:
         newest = [_newest(connection, group, query, start.before) for group in groups]
         ids = list(dict.fromkeys(row.id for rows, _ in newest for row in rows))
         wanted = query.limit - len(found)
-        marked = _ranked(connection, query.words, ids, start, wanted)
-        rows = store.rows(connection, list(marked), store.LIST_CHARS)
-        found += [_hit(row, marked[row.id]) for row in rows]
+        ranked = _ranked(connection, query.words, ids, start, wanted)
+        rows = store.rows(connection, ranked, store.LIST_CHARS)
+        found += _hits(connection, query.words, rows)
         last, more = newest[0]
         end = start.skip + len(rows)
         if end < len(ids):
@@ -141,8 +129,8 @@ def _in_postgresql(connection: Connection, query: _Query, place: Place) -> Hits:
 
 def _ranked(
     connection: Connection, words: Sequence[str], ids: Sequence[str], place: Place, limit: int
-) -> dict[str, Words]:
-    """The best of the runs from the place on, each with its words, those that match in < >."""
+) -> Sequence[str]:
+    """The best of the runs from the place on."""
     terms = [f"'{word}'" for word in words]
     wanted = {
         "ids": ids,
@@ -150,9 +138,8 @@ def _ranked(
         "terms": terms,
         "limit": limit,
         "skip": place.skip,
-        "marks": _MARKS,
     }
-    return {id: Words(*marks) for id, *marks in connection.execute(text(_RANK), wanted)} if ids else {}
+    return connection.execute(text(_RANK), wanted).scalars().all() if ids else []
 
 
 def _newest(
@@ -185,24 +172,58 @@ def _newest(
     return found, len(found) == RANKED
 
 
-def _hit(row: store.RunRow, marked: Words) -> Hit:
-    """Return the hit of one row. marked: its words, matches in < >."""
+def _hits(connection: Connection, terms: Sequence[str], rows: Sequence[store.RunRow]) -> list[Hit]:
+    """The hits of these rows. terms: as `query_terms` returns them."""
+    texts = [outcome(row.result) for row in rows]
+    places = _places(connection, terms, texts)
     # The question is shown beside the snippet, so a match in the answer is preferred.
-    if matches := _matches(marked.answer):
-        return Hit(row, snippet(outcome(row.result), matches))
-    return Hit(row, snippet(row.question, _matches(marked.question)))
+    rest = [n for n, found in enumerate(places) if not found]
+    questions = [rows[n].question for n in rest]
+    for n, question, hits in zip(rest, questions, _places(connection, terms, questions), strict=True):
+        texts[n], places[n] = question, hits
+    found = zip(rows, map(snippet, texts, places), strict=True)
+    return [Hit(row, passage) for row, passage in found]
 
 
-def _matches(words: str) -> set[int]:
-    """Return the positions of the marked words."""
-    before, *marked = words.split("<")
-    numbers, n = set[int](), before.count(" ")
-    for piece in marked:
-        inside, _, after = piece.partition(">")
-        last = n + inside.count(" ")
-        numbers.update(range(n, last + 1))
-        n = last + after.count(" ")
-    return numbers
+def _places(connection: Connection, terms: Sequence[str], texts: Sequence[str]) -> list[set[int]]:
+    """The numbers of the words in each text that match a term: all words of a phrase, one after the other."""
+    words = [folded(text) for text in texts]
+    phrases = [term.split() for term in terms]
+    forms = _forms(connection, {word for phrase in phrases for word in phrase}, set().union(*words))
+    # Of a phrase, its first word is looked for.
+    firsts = set().union(*(forms[phrase[0]] for phrase in phrases))
+    found = [[n for n, word in enumerate(line) if word in firsts] for line in words]
+    wanted = [[forms[word] for word in phrase] for phrase in phrases]
+    return [
+        {
+            n + k
+            for n in starts
+            for phrase in wanted
+            if len(line) >= n + len(phrase) and all(line[n + k] in one for k, one in enumerate(phrase))
+            for k in range(len(phrase))
+        }
+        for line, starts in zip(words, found, strict=True)
+    ]
+
+
+def _forms(connection: Connection, wanted: Collection[str], words: Collection[str]) -> Mapping[str, set[str]]:
+    """Those of `words` with the same stem as each word in `wanted`, by the stemmer of the database."""
+    forms: dict[str, set[str]] = {word: set() for word in wanted}
+    pairs: Iterable[Any]
+    if connection.dialect.name == "sqlite":
+        every = [*wanted, *words]
+        with closing(sqlite3.connect(":memory:")) as index:
+            index.execute(SQLITE_INDEX.format(name="recall", more=""))
+            index.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(recall, instance)")
+            index.execute("INSERT INTO recall VALUES (?, '')", (" ".join(every),))
+            pairs = [(every[a], every[b]) for a, b in index.execute(_STEMS_IN_SQLITE, (len(wanted),))]
+    else:
+        pairs = connection.execute(
+            text(_STEMS_IN_POSTGRESQL), {"wanted": list(wanted), "words": list(words)}
+        ).all()
+    for word, form in pairs:
+        forms[word].add(form)
+    return forms
 
 
 _ANY = "SELECT rowid FROM recall WHERE recall MATCH :query LIMIT :most + 1"
@@ -242,16 +263,17 @@ _BY_WORDS = """
     """
 """OFFSET 0: rows are looked up by their words, where the planner would go through all runs by age."""
 _RANK = """
-    SELECT id, ts_headline('pnyx', question, query, :marks), ts_headline('pnyx', answer, query, :marks)
-    FROM (
-        SELECT id, created_at, recall.question, recall.answer, query, ts_rank_cd(words, query, 1) AS score,
-               (SELECT count(*) FROM unnest(CAST(:terms AS text[])) AS term
-                WHERE words @@ to_tsquery('pnyx', term)) AS present
-        FROM recall JOIN runs ON id = run, to_tsquery('pnyx', :query) AS query
-        WHERE run = ANY(CAST(:ids AS text[]))
-        ORDER BY present DESC, score DESC, created_at DESC, id LIMIT :limit OFFSET :skip
-    ) AS best
-    ORDER BY present DESC, score DESC, created_at DESC, id
+    SELECT id FROM recall JOIN runs ON id = run, to_tsquery('pnyx', :query) AS query
+    WHERE run = ANY(CAST(:ids AS text[]))
+    ORDER BY (SELECT count(*) FROM unnest(CAST(:terms AS text[])) AS term
+              WHERE words @@ to_tsquery('pnyx', term)) DESC,
+             ts_rank_cd(words, query, 1) DESC, created_at DESC, id LIMIT :limit OFFSET :skip
     """
 """ts_rank_cd does not consider how rare a word is, so the number of different words counts first."""
-_MARKS = 'HighlightAll=true, StartSel="<", StopSel=">"'
+_STEMS_IN_SQLITE = "SELECT a.offset, b.offset FROM stems AS a JOIN stems AS b USING (term) WHERE a.offset < ?"
+_STEMS_IN_POSTGRESQL = """
+    SELECT one.word, other.word
+    FROM (SELECT word, to_tsvector('pnyx', word) AS stem FROM unnest(CAST(:wanted AS text[])) AS word) AS one
+    JOIN (SELECT word, to_tsvector('pnyx', word) AS stem FROM unnest(CAST(:words AS text[])) AS word) AS other
+    USING (stem) WHERE stem <> ''
+    """

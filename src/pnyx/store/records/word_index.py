@@ -127,9 +127,17 @@ def outcome(result: Mapping[str, Any] | None) -> str:
     """Return the text of a result: the answer, the final answer if it is not in it, and the dissent."""
     if result is None:
         return ""
-    answer, final = result["answer"] or "", result["final_answer"] or ""
-    parts = [answer, "" if final in answer else final, *(entry["text"] for entry in result["dissent"])]
+    answer, final = _text(result, "answer"), _text(result, "final_answer")
+    dissent = result.get("dissent")
+    entries = dissent if isinstance(dissent, list) else []
+    parts = [answer, "" if final in answer else final, *(_text(entry, "text") for entry in entries)]
     return "\n— ".join(filter(None, parts))
+
+
+def _text(entry: Any, key: str) -> str:
+    """What an object has under `key`, "" for none: one damaged result must not keep others from the index."""
+    found = entry.get(key) if isinstance(entry, Mapping) else None
+    return found if isinstance(found, str) else ""
 
 
 def _insert(connection: Connection, run_id: str, words: Words) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....config.database_url import parse_database_url
+from ....config.schema import Settings
 from ....core.answers.replies.extract import final_answer
 from ....core.answers.same.equivalence import same_answer
 from ....core.answers.same.grouping import find_group, group_answers
@@ -90,8 +91,9 @@ def demo(output: Output, seed: int | None) -> int:
     """Run the demo and return its exit code: 5 if the embedded model could not be had."""
     demo = read_question()
     code = DEGRADED
+    # Before half a gigabyte is downloaded for nothing.
+    _settings()
     try:
-        # Before half a gigabyte is downloaded for nothing.
         need("embedded", "the first part of the demo")
         pull_model(output, demo.model)
     except (MissingExtra, ProviderError) as exc:
@@ -111,8 +113,7 @@ async def ask(
     out = output.out
     out.lines(paragraph(out, f"Question: {demo.question}", "bold"))
     out.lines(paragraph(out, f"The right answer is {demo.answer}: {demo.check}.", "dim"))
-    embedded = {"kind": "embedded", "slots": SLOTS, "context": CONTEXT}
-    settings = open_settings({"providers": {"embedded": embedded}})
+    settings = _settings()
     async with RunService.open(settings, providers=providers) as service:
         request = run_request(demo.question, demo.model, demo.samples, seed)
         handle = await service.start(resolve(request, settings))
@@ -126,6 +127,12 @@ async def ask(
         return exit_code(result)
     _show_result(output, demo, result, database)
     return exit_code(result)
+
+
+def _settings() -> Settings:
+    """The settings of the user with those of the embedded model. Raises `ConfigError`."""
+    embedded = {"kind": "embedded", "slots": SLOTS, "context": CONTEXT}
+    return open_settings({"providers": {"embedded": embedded}})
 
 
 class _Counter:

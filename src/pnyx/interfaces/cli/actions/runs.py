@@ -26,7 +26,7 @@ from ...render.run_json import run_json
 from ...render.terminal import clip, columns, flat, safe, wrap
 from ...run_records import RunRecords
 from ...service import RunService
-from ...views.costs import sum_calls
+from ...views.costs import sums_by_model
 from ...views.files import file_words, files_of
 from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
@@ -199,7 +199,7 @@ def show(run_id: str, *, verbose: bool, plain: bool, whole: bool = False, as_jso
 
     async def read(stored: RunRecords) -> tuple[Record, list[dict[str, Any]]]:
         record = await stored.read(run_id, prompts=False, newest=None if whole else SHOWN)
-        return record, sum_calls(await stored.costs_of(record.row.id), by="model")
+        return record, sums_by_model(await stored.costs_of(record.row.id))
 
     record, costs = with_records(open_settings(), read)
     output.out.lines(_transcript(record, costs, output.out, verbose))

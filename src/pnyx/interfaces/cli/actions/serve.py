@@ -17,6 +17,7 @@ import uvicorn
 
 from ....config.schema import Settings
 from ....errors import ConfigError
+from ....gc_pause import end_delay
 from ...http.app import open_app
 from ...http.listening import listen, server_config
 from ...keys import Keys, new_key
@@ -88,6 +89,7 @@ async def _serve(settings: Settings, output: Messages) -> int:
                     output.note(f"API key, valid until this server stops: {temporary_key}")
                 # Browsers do not send the part after "#", so the key is in no request and no log.
                 output.note(f"web page: {url}/{f'#key={temporary_key}' if temporary_key else ''}")
+                end_delay()
                 config = server_config(app, listener, round(DRAIN_S) + 1)
                 await _Server(config, service).serve(sockets=[listener])
     if queued:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from ....config.schema import Settings
 from ....errors import UsageError
-from ....store.keys import KeyUse
+from ....store.keys import KeyUse, StoredKey
 from ....times import now
 from ...key_admin import changed_limits, described, parse_expiry, time_after
 from ...keys import check_name, hash_key, new_key
@@ -70,7 +71,7 @@ class KeyCommand:
             if not uses:
                 output.note("no key has been used yet")
         else:
-            keys, time = with_records(settings, lambda stored: stored.stored_keys()), now()
+            keys, time = with_records(settings, _keys)
             output.out.lines([described(settings, key, time) for key in keys])
             if not keys:
                 output.note("no keys yet; create one with: pnyx serve --new-key NAME")
@@ -115,6 +116,10 @@ class KeyCommand:
         output.out.line(key)
         ends = f"is valid until {until[:16].replace('T', ' ')} UTC" if self.keep_old else "has ended"
         output.note(f"this is {name}'s new API key, which cannot be shown again; the old one {ends}")
+
+
+async def _keys(stored: RunRecords) -> tuple[Sequence[StoredKey], str]:
+    return await stored.stored_keys(), stored.now()
 
 
 async def _uses(stored: RunRecords) -> list[KeyUse]:

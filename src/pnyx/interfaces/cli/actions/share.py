@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from contextlib import suppress
+from typing import Any
 
 from ....config.schema import ServeSettings
 from ....errors import UsageError
@@ -34,15 +35,20 @@ def share(
     if link and not revoke:
         raise UsageError("--link goes with --revoke")
     if list_links:
-        return _list(output, with_records(settings, lambda stored: stored.list_shares(run_id or "")), as_json)
+        return _list(output, with_records(settings, lambda stored: _links(stored, run_id or "")), as_json)
     if run_id is None:
         raise UsageError("name the run: pnyx share ID; `pnyx runs` lists them")
     if revoke:
         return _revoke(output, run_id, link or "", as_json)
-    token, row = with_records(settings, lambda stored: stored.share(run_id, expires_s))
+
+    async def make(stored: RunRecords) -> tuple[str, ShareRow, dict[str, Any]]:
+        token, row = await stored.share(run_id, expires_s)
+        return token, row, share_document(row, stored.now())
+
+    token, row, document = with_records(settings, make)
     address = f"{(url or _server(settings.serve)).rstrip('/')}/#/shared/{token}"
     if as_json:
-        output.json({**share_document(row), "token": token, "url": address})
+        output.json({**document, "token": token, "url": address})
         return 0
     output.out.line(address)
     output.note(
@@ -53,19 +59,22 @@ def share(
 
 
 def _revoke(output: Output, run_id: str, link: str, as_json: bool) -> int:
-    async def work(stored: RunRecords) -> tuple[list[str], list[ShareRow]]:
-        return await stored.revoke_shares(run_id, link=link), await stored.list_shares(run_id)
+    async def work(stored: RunRecords) -> tuple[list[str], list[dict[str, Any]]]:
+        return await stored.revoke_shares(run_id, link=link), await _links(stored, run_id)
 
-    revoked, rows = with_records(open_settings(), work)
+    revoked, links = with_records(open_settings(), work)
     if as_json:
-        output.json([share_document(row) for row in rows])
+        output.json(links)
     else:
         output.note(f"revoked {quantity(len(revoked), 'link')}" if revoked else "no link was in force")
     return 0
 
 
-def _list(output: Output, rows: list[ShareRow], as_json: bool) -> int:
-    links = [share_document(row) for row in rows]
+async def _links(stored: RunRecords, run_id: str) -> list[dict[str, Any]]:
+    return [share_document(row, stored.now()) for row in await stored.list_shares(run_id)]
+
+
+def _list(output: Output, links: list[dict[str, Any]], as_json: bool) -> int:
     if as_json:
         output.json(links)
     elif links:

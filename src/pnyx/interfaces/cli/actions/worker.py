@@ -8,6 +8,7 @@ from functools import partial
 
 from ....config.schema import Settings
 from ....errors import UsageError
+from ....gc_pause import end_delay
 from ....store.records.runs import RunRow
 from ...open_files import raise_open_files
 from ...open_settings import open_settings
@@ -55,6 +56,7 @@ async def _work(settings: Settings, output: Messages) -> int:
         output.note(f"taking runs from {service.database_name}, {settings.worker.concurrency} in parallel")
         if metrics is not None:
             output.note(f"metrics: {metrics}")
+        end_delay()
         await worker.work()
     output.note("stopped; unfinished runs are back in the queue for another worker")
     return 1 if worker.ran_out else 0

@@ -87,9 +87,13 @@ class Shapes:
 def guarded(headers: Headers) -> Headers:
     """The headers with those that tell a browser to run, guess and keep nothing of a response.
 
-    What a route sets itself stays: the page has its own policy, and its assets are cached.
+    What a route sets itself stays: the page has its own policy, and its assets are cached. A stream of the
+    library for MCP only says `no-cache`, with which a browser may store it.
     """
-    headers = list(headers)
+    headers = [
+        (name, value.replace(b"no-cache", b"no-store") if name.lower() == b"cache-control" else value)
+        for name, value in headers
+    ]
     present = {name.lower(): value for name, value in headers}
     document = present.get(b"content-type", b"").startswith(b"text/html")
     guards = {**_GUARDS, b"content-security-policy": _DOCUMENT if document else _DATA}

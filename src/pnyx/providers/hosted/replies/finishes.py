@@ -22,12 +22,19 @@ _FILTER = (
     *("safety", "recitation", "prohibited_content", "spii", "language", "model_armor"),
     *("image_safety", "image_prohibited_content", "image_recitation"),
 )
+_MALFORMED = (
+    *("malformed_function_call", "malformed_response", "malformed_tool_call", "malformed_tool_use"),
+    *("malformed_model_output", "unexpected_tool_call", "too_many_tool_calls", "invalid_tool_call"),
+    *("tool_use_failed", "invalid_tool_use", "tool_parse_error"),
+)
+"""The host could not read what the model wrote: Gemini, Bedrock, Groq and their gateways."""
 _TOOL = ("tool_calls", "tool_call", "tool_use", "function_call")
 
 FINISHES: dict[str, FinishReason] = {
     **dict.fromkeys(_LENGTH, "length"),
     **dict.fromkeys(_FILTER, "filter"),
     **dict.fromkeys(_TOOL, "tool"),
+    **dict.fromkeys(_MALFORMED, "malformed"),
 }
 """The host's word -> ours, as `word_of` spells it. Any other word counts as "stop"."""
 

@@ -213,7 +213,9 @@ class Reader(ABC):
         reason = reason_of(self.finish)
         if self.refusal and reason == "stop":
             return "filter"
-        return "tool" if calls and reason == "stop" else "stop" if reason == "tool" and not calls else reason
+        if (reason == "tool" and not calls) or (reason == "malformed" and (calls or self.answer().strip())):
+            reason = "stop"
+        return "tool" if calls and reason == "stop" else reason
 
     def finish_detail(self) -> str:
         """The host's word for why the reply ended."""

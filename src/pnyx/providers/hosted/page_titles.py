@@ -1,4 +1,4 @@
-"""Web pages that come instead of a reply."""
+"""What a web page says that comes in place of a reply."""
 
 from __future__ import annotations
 
