@@ -187,7 +187,7 @@ def test_a_run_at_its_cap_is_no_answer_yet_and_a_larger_cap_continues_it(
 def test_arms_skip_a_question_that_a_model_has_not_answered(
     skilled: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = {"question": f"Case 3: what is 3 + 5?{' think well.' * 4_000}", "target": 8}
+    long = {"question": f"Case 3: what is 3 + 5?{' It is the sum of the two.' * 1_850}", "target": 8}
     short = {"question": "Case 4: what is 4 + 5?", "target": 9}
     (tmp_path / "long.jsonl").write_text(f"{json.dumps(long)}\n{json.dumps(short)}\n")
     monkeypatch.setenv("PNYX_BUDGET_RUN_USD", "0.01")

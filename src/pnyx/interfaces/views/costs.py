@@ -64,18 +64,8 @@ def _counts(one: CostSum, since: str, by: str) -> bool:
 def sums_by_run(spent: Iterable[RunSum]) -> Iterator[dict[str, Any]]:
     """The totals of each run, in their order."""
     for one in spent:
-        known = one.cost_nusd / NUSD
-        yield {
-            "run": one.run_id,
-            "runs": 1,
-            "calls": one.calls,
-            "input_tokens": one.input_tokens,
-            "cached_tokens": one.cached_tokens,
-            "output_tokens": one.output_tokens,
-            "cost_usd": None if one.unpriced else known,
-            "known_usd": known,
-            "unpriced_calls": one.unpriced,
-        }
+        tokens = one.input_tokens, one.cached_tokens, one.output_tokens
+        yield {"run": one.run_id, **_row(1, one.calls, *tokens, one.cost_nusd / NUSD, one.unpriced)}
 
 
 def sums_by_model(spent: Sequence[CallCosts]) -> list[dict[str, Any]]:
@@ -88,10 +78,20 @@ def sums_by_model(spent: Sequence[CallCosts]) -> list[dict[str, Any]]:
 
 def _totals(group: Sequence[CostSum | CallCosts], runs: int) -> dict[str, Any]:
     known, unpriced = round(sum(one.cost_usd for one in group), 9), sum(one.unpriced for one in group)
+    calls, input, cached, output = (sum(getattr(one, name) for one in group) for name in ("calls", *TOKENS))
+    return _row(runs, calls, input, cached, output, known, unpriced)
+
+
+def _row(
+    runs: int, calls: int, input: int, cached: int, output: int, known: float, unpriced: int
+) -> dict[str, Any]:
+    """The sums of a group. known: the USD of its calls with a price."""
     return {
         "runs": runs,
-        "calls": sum(one.calls for one in group),
-        **{name: sum(getattr(one, name) for one in group) for name in TOKENS},
+        "calls": calls,
+        "input_tokens": input,
+        "cached_tokens": cached,
+        "output_tokens": output,
         "cost_usd": None if unpriced else known,
         "known_usd": known,
         "unpriced_calls": unpriced,

@@ -44,6 +44,8 @@ CONNECT_S = 10.0
 """How long a connection may take, with its TLS handshake."""
 AGAIN_S = 4.0
 """The same after a connection that took longer: several seats and their retries may wait for this host."""
+HANDSHAKE_S = 2.0
+"""How long a port may take to show that it speaks TLS."""
 IDLE_S = 60.0
 READ_S = 600.0
 """Silence that ends a call without a deadline."""
@@ -86,6 +88,8 @@ class Connection:
         self._proxy, self._proxy_variable = _proxy(base_url)
         self._session: aiohttp.ClientSession | None = None
         self._silent = False
+        self._may_be_tls = not self._https
+        """Whether the port of an http address may speak TLS: it has answered nothing yet."""
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -153,8 +157,10 @@ class Connection:
                 raise ProviderError("refused", f"cannot connect: {other}") from exc
             raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            if self._proxy is None and url.startswith("http:") and await _speaks_tls(url):
-                raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
+            if self._may_be_tls and self._proxy is None:
+                if await _speaks_tls(url):
+                    raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
+                self._may_be_tls = False
             words = "Server disconnected" if isinstance(exc, aiohttp.ServerDisconnectedError) else exc
             message = f"the connection broke before an answer: {words}"
             # A pipe breaks while the request is written: the host does not have all of it.
@@ -197,7 +203,7 @@ class Connection:
         except (aiohttp.ClientError, OSError):
             self._silent = False
             raise
-        self._silent = False
+        self._silent = self._may_be_tls = False
         return response
 
     async def close(self) -> None:
@@ -297,7 +303,7 @@ async def _speaks_tls(url: str) -> bool:
     at, context = urlsplit(url), ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        async with asyncio.timeout(AGAIN_S):
+        async with asyncio.timeout(HANDSHAKE_S):
             _, writer = await asyncio.open_connection(at.hostname, at.port or 80, ssl=context)
     except ssl.SSLError as exc:
         return "ALERT" in str(exc.reason)  # such as one that asks for a certificate

@@ -99,7 +99,7 @@ async def test_a_writer_that_breaks_off_is_an_error_and_the_next_request_gets_th
 ) -> None:
     # The strongest seat breaks off, and the next one writes something else.
     lab.on("*", text=ANSWER)
-    lab.on("alpha", text=LONG, drip=(400, 0.0), cut_at=4000)
+    lab.on("alpha", text=LONG, drip=(400, 0.02), cut_at=4000)  # what comes at once is one piece
     model = "pnyx/single"
     with pytest.raises(openai.APIError, match="send the request again"):
         async for _ in chat(client, claude, model, extra_body=PLAIN):
@@ -113,7 +113,7 @@ async def test_a_writer_that_breaks_off_is_an_error_and_the_next_request_gets_th
 async def test_a_model_whose_thoughts_have_no_beginning_is_not_sent_early_again(
     client: Any, claude: Any, lab: ScriptedHost
 ) -> None:
-    lab.on("*", text=f"{LONG}</think>{ANSWER}", drip=(300, 0.0))
+    lab.on("*", text=f"{LONG}</think>{ANSWER}", drip=(300, 0.02))  # what comes at once is one piece
     with pytest.raises(openai.APIError, match="send the request again"):
         async for _ in chat(client, claude, "title-helper", extra_body=PLAIN):
             pass
