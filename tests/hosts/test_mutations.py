@@ -21,6 +21,8 @@ from tests.hosts.envelopes import DIALECTS, FORMS, envelope, mutate, mutations, 
 from tests.support.properties import examples
 
 HOST = "host.example:8000"
+ZSTD = b"\x28\xb5\x2f\xfd"
+"""How a compressed body starts; one that breaks off has no words."""
 forms = pytest.mark.parametrize("form", ["whole", "stream"])
 dialects = pytest.mark.parametrize("dialect", DIALECTS)
 
@@ -213,6 +215,8 @@ def test_any_bytes_are_an_error_that_quotes_them(lab: Lab, dialect: str, pieces:
 
 
 def _quotes(error: ProviderError, pieces: list[bytes]) -> None:
-    """Fail if the error has none of the words of the body, where it has any."""
-    words = "".join(c if c.isalnum() else " " for c in b"".join(pieces).decode("utf-8", "replace")).split()
-    assert not words or any(word[:20] in str(error) for word in words), error
+    """Fail if the error has none of the words of the body, where it has any that can be read."""
+    body = b"".join(pieces)
+    words = "".join(c if c.isalnum() else " " for c in body.decode("utf-8", "replace")).split()
+    if words not in ([], ["data"]) and not body.startswith(ZSTD):
+        assert any(word[:20] in str(error) for word in words), error

@@ -215,8 +215,12 @@ OVERFLOW = (
         re.IGNORECASE,
     ),
     regex(r"tokens?\b|length|context|window|size|character", re.IGNORECASE),
+    regex(
+        r"\A(?!.*\b(?:images?|pictures?|audio|videos?|files?|metadata|headers?|url|names?|queued?)\b)",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )
-"""The same: a word of each in one sentence."""
+"""The same: a word of each in one sentence, which is not about something else that has a size."""
 
 TOO_LARGE = regex(
     r"request too large|tokens must be reduced|request_too_large|required for long context", re.IGNORECASE
@@ -317,7 +321,8 @@ BAD_KEY = regex(
 
 KEY = (
     regex(
-        r"(?:api|access|secret)[ _-]?(?:key|id\b)|(?<!unexpected )\btoken\b(?! (?:limit|length|count))"
+        r"(?:api|access|secret)[ _-]?(?:key|id\b)"
+        r"|(?<!unexpected )(?<!special )\btoken\b(?! (?:limit|length|count|bucket))"
         r"|credential|authori[sz]|authenticat|permission|access to|for (?:this |your )?key|密钥|令牌"
         r"|授权|鉴权|身份",
         re.IGNORECASE,
@@ -353,7 +358,7 @@ NO_MODEL = regex(
 """A model that the host does not have, or not for this key."""
 
 MODEL = (
-    regex(r"\bmodels?\b|deployment|模型", re.IGNORECASE),
+    regex(r"(?<!for this )(?<!with this )(?<!by this )\bmodels?\b|deployment|模型", re.IGNORECASE),
     regex(
         r"not (?:exist|found|available|loaded|deployed|configured|registered|enabled|a valid)|no such"
         r"|retired|deprecated|unavailable|no longer|unable to access|decommission|end of life|unrecogni"

@@ -175,7 +175,8 @@ def _kind(found: Report) -> str:
     if (
         status == 413
         or (unsure and named == 413)
-        or ((unsure or status in (403, 502, 503)) and _is_too_long(found))
+        or ((unsure or status == 403) and _is_too_long(found))
+        or (status in (502, 503) and found.has(OVERFLOW))  # of the host behind a gateway
     ):
         return "too_long"
     if status == 429 and TOO_LARGE.search(words):

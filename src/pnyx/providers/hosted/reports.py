@@ -6,11 +6,9 @@ gateway may wrap the report of the host behind it in one of its own.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +16,7 @@ from ...core.caching.regex import regex
 from .failure_phrases import in_english, in_one_sentence
 from .failure_words import MINIMAX, status_of_code
 from .page_titles import page_title
+from .report_texts import first_document, read_document
 
 __all__ = ["Report", "read_report", "report"]
 
@@ -166,7 +165,7 @@ _REPORTS = {"error", "Response", "base_resp", *_FAILURES}
 def read_report(status: int, body: str) -> Report:
     """The failure in the body of a response with an error status: JSON of any dialect, a page, or text."""
     try:
-        document = _first_document(_EVENT.sub("", body, count=1))
+        document = first_document(_EVENT.sub("", body, count=1))
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == "<":
             return Report(status, page_title(body), is_page=True)
@@ -181,16 +180,6 @@ def read_report(status: int, body: str) -> Report:
     if status == 424:  # of Bedrock, with the status of the host behind it
         status = _status(document.get("originalStatusCode")) or status
     return Report(status, found.message, found.code, found.param, found.items, found.details)
-
-
-def _first_document(body: str) -> Any:
-    """The JSON in `body`, or the first of several: a relay may send a report twice, then as an event."""
-    try:
-        return json.loads(body)
-    except json.JSONDecodeError as exc:
-        if exc.msg != "Extra data" or body.lstrip()[:1] != "{":
-            raise
-        return json.loads(body[: exc.pos])
 
 
 _EVENT = regex(r"^\s*(?:event: ?\w*\s+)?data: ?(?=[{\[])")
@@ -231,7 +220,7 @@ def _report(found: Any, around: Mapping[str, Any], depth: int = 0) -> Report:
         message = ": ".join(dict.fromkeys(one for one in said if isinstance(one, str)))
     status = status or _status_in(names)
     if items := _several(found, message) or _several(around, message):
-        is_text = isinstance(message, str) and _read(message) is None and _inner(message) is None
+        is_text = isinstance(message, str) and read_document(message) is None and _inner(message) is None
         first = [str(message)] if is_text else []
         text = "; ".join(dict.fromkeys([*first, *(one.message for one in items)]))
         return Report(status, text, code, items[0].param, items)
@@ -274,6 +263,7 @@ def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
 
 def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, depth: int) -> Report:
     """The report of the host behind a gateway; `code` and `around` are the gateway's."""
+    inner = _spelt(inner)
     found = _report(inner.get("error") or inner, inner, depth + 1)
     status = next(filter(None, (_status(around.get(name)) for name in ("code", "status"))), found.status)
     codes = " ".join(filter(None, (found.code, code)))
@@ -286,7 +276,10 @@ def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     places = (message, *listed, None if message else found)
     named = {**details, **found} if isinstance(details := found.get("details"), Mapping) else found
     placed: list[Any] = [_with_place(*one) for one in named.items() if isinstance(one[1], list)]
-    placed += [_read(message) if isinstance(message, str) else None, [found] if "loc" in found else None]
+    placed += [
+        read_document(message) if isinstance(message, str) else None,
+        [found] if "loc" in found else None,
+    ]
     return next(filter(None, (*map(_items, places), *(_items(one, placed=True) for one in placed))), ())
 
 
@@ -346,25 +339,12 @@ def _inner(value: Any) -> Mapping[str, Any] | None:
     if not isinstance(value, str):
         return value if isinstance(value, Mapping) and value else None
     match = _DOCUMENT.fullmatch(value[:MAX_CHARS])
-    document = _read(match["document"]) if match else None
+    document = read_document(match["document"]) if match else None
     if match is None or not isinstance(document, Mapping) or not document:
         return None
     words = document.get("message")
     is_report = any(map(document.get, _REPORTED)) or isinstance(words, str) or _has_words(words)
     return document if is_report or not match["before"].strip("[ \n") else None
-
-
-def _read(text: str) -> Any:
-    """A document as JSON has it, or as an exception of a client in Python does; None for other text."""
-    text = text.strip()
-    is_python = text.startswith(("{'", "[{'")) and not _ODD_ESCAPE.search(text)
-    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        return (ast.literal_eval if is_python else json.loads)(text) if text[:1] in ("{", "[") else None
-    return None
-
-
-_ODD_ESCAPE = regex(r"\\[^\\'\"abfnrtvxuUN0-7]")
-"""Python would warn of it."""
 
 
 def _framed(inner: Report, value: Any) -> Report:
