@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.json_bytes import json_bytes
+from pnyx.json_bytes import indented_json, json_bytes
 
 TEXTS = st.text(st.characters(), max_size=8)
 VALUES = st.recursive(
@@ -26,6 +26,20 @@ def test_it_says_what_the_standard_library_says(value: Any) -> None:
     written = json_bytes(value, "surrogatepass")
     # Compared as text: NaN equals nothing, and 1.0 equals 1.
     assert json.dumps(json.loads(written.decode("utf-8", "surrogatepass"))) == json.dumps(value)
+
+
+@given(VALUES)
+def test_it_is_in_lines_and_in_ascii_as_the_standard_library_writes_it(value: Any) -> None:
+    written = indented_json(value)
+    assert written.isascii()
+    assert json.dumps(json.loads(written), indent=2) == json.dumps(value, indent=2)
+    assert len(written.splitlines()) == len(json.dumps(value, indent=2).splitlines())
+
+
+def test_only_numbers_with_an_exponent_are_written_otherwise() -> None:
+    value = {"a": [0.25, 1.0, 12345.678, -0.0], "b": "é😀\x7f\n\u2028", "c": [], "d": {}, "e": [[]]}
+    assert indented_json(value) == json.dumps(value, indent=2)
+    assert indented_json([1e-05]) == "[\n  0.00001\n]"
 
 
 def test_texts_are_written_in_utf_8_and_without_spaces() -> None:

@@ -1,11 +1,11 @@
-"""A JSON list that is written piece by piece, as `json.dumps(…, indent=2)` writes it."""
+"""A JSON list that is written piece by piece, as `indented_json` writes it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+from ....json_bytes import indented_json
 from .output import Stream
 
 __all__ = ["JsonList"]
@@ -19,8 +19,7 @@ class JsonList:
 
     def add(self, documents: Sequence[Any]) -> None:
         if documents:
-            # All at once: each call of `dumps` leaves some objects to the collector of garbage.
-            written = json.dumps(documents, indent=2).removeprefix("[").removesuffix("\n]")
+            written = indented_json(documents).removeprefix("[").removesuffix("\n]")
             self._stream.write(self._before + written)
             self._before = ","
 
