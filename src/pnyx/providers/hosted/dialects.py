@@ -60,7 +60,8 @@ class Dialect:
     def puts_schema_first(self, host: str, model: str) -> bool:
         """Whether the schema of a reply stands before the messages, which then share no cached prefix.
 
-        As OpenAI (guide "Prompt caching") and Anthropic (guide "Structured outputs") document it.
+        OpenAI documents it (guide "Prompt caching"). Of Claude, users report that another schema misses the
+        cache, also where AWS serves it.
         """
         if self.thinking == "openrouter":
             return model.startswith(("openai/", "anthropic/"))
