@@ -328,8 +328,8 @@ _ROLE = (
     regex(r"\bsystem|developer|\buser\b|assistant|系统", re.IGNORECASE),
     regex(r"\bnot\b|n't|\bonly\b|\bmust\b|\bshould\b|unsupported|unexpected|unknown|不支持", re.IGNORECASE),
 )
+"""The same: a word of each in one sentence, if the message has none of `_ELSEWHERE`."""
 _ELSEWHERE = regex(r"\btools?\b|optional|be the first|reasoning_", re.IGNORECASE)
-"""The same: a word of each in one sentence of a message without the last ones."""
 
 
 def refuses_system(found: Report, body: dict[str, Any]) -> bool:
@@ -339,19 +339,19 @@ def refuses_system(found: Report, body: dict[str, Any]) -> bool:
 
 
 _STREAM = regex(r"\bstream(?:ing|ed)?\b(?! ?_?options)|流式", re.IGNORECASE)
-_NONE = (_STREAM, regex(r"\bnot\b|n't|unsupported|disabled|verified", re.IGNORECASE))
-_ALONE = (_STREAM, regex(r"\bonly\b|requir|\bmust\b|non-|= ?false|仅|必须", re.IGNORECASE))
+_NO_STREAM = (_STREAM, regex(r"\bnot\b|n't|unsupported|disabled|verified", re.IGNORECASE))
+_ONLY_STREAM = (_STREAM, regex(r"\bonly\b|requir|\bmust\b|non-|= ?false|仅|必须", re.IGNORECASE))
 """No stream, or nothing else: a word of each in one sentence."""
 
 
 def refuses_stream(found: Report, body: dict[str, Any]) -> bool:
-    return bool(body.get("stream")) and found.has(_NONE)
+    return bool(body.get("stream")) and found.has(_NO_STREAM)
 
 
 def refuses_no_stream(found: Report, body: dict[str, Any]) -> bool:
     """Whether the host answers only with a stream, and `body` asks for none."""
     wanted = "messages" in body and not body.get("stream")
-    return bool(wanted and found.has(_ALONE))
+    return bool(wanted and found.has(_ONLY_STREAM))
 
 
 def without_model(message: str, model: str) -> str:
