@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 
 from ..caching.regex import regex
+from ..markup.characters import replacing
 from .brands import (
     FAMILIES,
     FAMILY_WORDS,
@@ -31,7 +32,7 @@ from .self_reference import MARKUP, names_itself, sentence_start
 __all__ = ["mask"]
 
 _REACH = 200
-_DASHES = dict.fromkeys((0x2D, *range(0x2010, 0x2016)))
+_without_dashes = replacing(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015", ""))
 _MASK_WORDS = frozenset(("a", "an", "the", "this", "participant"))
 _TOKEN = regex(r"[^\W\d_]+|\d+")
 _WORD = regex(r"[^\W_]+")
@@ -97,7 +98,7 @@ def mask(text: str, models: tuple[str, ...], *, trusted: str = "") -> str:
 @functools.lru_cache(maxsize=32)  # every other seat reads the same proposal
 def _may_hold_name(text: str, models: tuple[str, ...]) -> bool:
     """Whether `text` may contain a name, with any spacing."""
-    squeezed = "".join(text.split()).translate(_DASHES).casefold()
+    squeezed = _without_dashes("".join(text.split()).replace("-", "")).casefold()
     return any(map(squeezed.__contains__, _stems(models)))
 
 

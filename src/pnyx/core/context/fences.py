@@ -23,7 +23,6 @@ MAX_CHARS = 100_000
 REMOVED = "[mark]"
 """Replaces a nonce in material. A nonce has neither "r" nor "k", so none can form across this."""
 _MARKS = regex(r"[\W_]+")
-_ASCII_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def shorten(text: str, most: int) -> str:
 
 def _remove(text: str, nonce: str) -> str:
     """`text` without the nonce, in any case or width, and with any marks between its characters."""
-    if nonce not in _folded(text):
+    if not _spread(nonce).search(unicodedata.normalize("NFKD", text).casefold()):
         return text
     folded = [(one, at) for at, char in enumerate(text) for one in _folded(char)]
     out, done = [], 0
@@ -93,8 +92,12 @@ def _remove(text: str, nonce: str) -> str:
     return "".join(out) + text[done:]
 
 
+@functools.lru_cache(maxsize=64)
+def _spread(nonce: str) -> re.Pattern[str]:
+    """The nonce with any marks between its characters, in lower case and normal width."""
+    return re.compile(r"[\W_]*+".join(nonce))
+
+
 def _folded(text: str) -> str:
     """`text` in lower case and normal width, without all that is neither a letter nor a digit."""
-    if text.isascii():
-        return text.lower().translate(_ASCII_MARKS)
     return _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())

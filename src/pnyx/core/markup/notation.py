@@ -6,15 +6,17 @@ import re
 import unicodedata
 
 from ..caching.regex import regex
+from .characters import replacing
 
 __all__ = ["ascii_punctuation", "digits_in_ascii", "plain", "strip_emphasis"]
 
-_LOOKALIKES = str.maketrans(
+ascii_punctuation = replacing(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-")
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
     | {"\uff1a": ":", "\u3002": ".", "\u3001": ", ", "\u2014": " - "}
 )
+"""A text with ASCII dashes, quotes, colons and full stops; an em dash becomes a dash between spaces."""
 _OPERATORS = str.maketrans(
     dict.fromkeys("*\u22c5\u00b7\u2219\u2217", "\u00d7") | dict.fromkeys("\u2044\u2215\u00f7", "/")
 )
@@ -57,11 +59,6 @@ _TEX_GROUP = regex(r"([√^])\s*\{([^{}]*)\}")
 _ATOM = regex(r"[+-]?[\w.,√°]+")
 _ROOT = regex(r"\bsqrt\s*(?=\()|√\s+")
 _ROOT_OF_ATOM = regex(r"√\(\s*(\w+)\s*\)")
-
-
-def ascii_punctuation(text: str) -> str:
-    """`text` with ASCII dashes, quotes, colons and full stops; an em dash becomes a dash between spaces."""
-    return text.translate(_LOOKALIKES)
 
 
 def digits_in_ascii(text: str) -> str:

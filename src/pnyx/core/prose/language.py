@@ -58,12 +58,16 @@ _SPACES = {
 _UNLETTERED = "".join(chr(code) for code in range(128) if not chr(code).isalpha())
 """The same for ASCII: what stands between words, and what no word begins with."""
 _LABEL = regex(
-    r"[^\w\n]{0,20}(?:final answer|answer|best|verdict|decision|critique|steelman|finali[sz]e|revise|split"
+    r"\n[^\w\n]{0,20}(?:final answer|answer|best|verdict|decision|critique|steelman|finali[sz]e|revise|split"
     r"|approve|reject)"
-    r"(?=[^\w\n]{0,10}(?:[:\uff1a|]|$))",
+    r"(?=[^\w\n]{0,10}(?:[:\uff1a|\n]|\Z))",
     re.IGNORECASE,
 )
-"""Labels of our prompts at the start of a line, which stand in English in any language."""
+"""Labels of our prompts at the start of a line, which stand in English in any language. `^` in place of the
+line end would be tried at every character."""
+_MARKS = map(chr, (*range(0xA0, 0xC0), *range(0x2010, 0x2028)))
+_BETWEEN = regex(f"[{''.join(mark for mark in _MARKS if not mark.isalnum())}]")
+"""Marks beyond ASCII that most English texts have, and that no word of `_WORD` has."""
 _FORMAL = regex(r"\\[A-Za-z]+|https?://\S+", re.IGNORECASE)
 """Commands of LaTeX, and addresses."""
 
@@ -116,21 +120,16 @@ def _asking() -> dict[str, list[str]]:
 
 def _words(text: str) -> list[str]:
     """The words of `text` in lower case, without those that are of no language."""
-    # `^` in one pattern for all of these would be tried at every character.
-    text = "\n".join(map(_without_label, text.split("\n")))
+    text = _LABEL.sub("\n ", f"\n{text}")
     if "\\" in text or "://" in text:
         text = _FORMAL.sub(" ", text)
-    if not text.isascii():
+    if not text.isascii() and not (text := _BETWEEN.sub(" ", text)).isascii():
         return _WORD.findall(text.lower())
-    found = text.lower().translate(_SPACES).split()
-    if "'" not in text and text.replace("\n", "").isprintable():
+    spaced = text.lower().translate(_SPACES)
+    found = spaced.split()
+    if " '" not in spaced and "\n'" not in spaced and text.replace("\n", "").isprintable():
         return found
     return [word for part in found if (word := part.lstrip(_UNLETTERED))]
-
-
-def _without_label(line: str) -> str:
-    label = _LABEL.match(line)
-    return f" {line[label.end() :]}" if label else line
 
 
 def _script_of(words: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 
 from ..caching.regex import regex
+from ..markup.characters import replacing
 from ..markup.quoting import lines
 
 __all__ = ["INVISIBLE", "plain"]
@@ -26,11 +27,11 @@ CHEERS = "\U0001f44d\U0001f44f\U0001f4af\U0001f64c"
 _LONGEST = 6000
 _HIDDEN = regex(rf"[\d{INVISIBLE}](?:(?<=\x1b)\[[\d;]*[a-zA-Z]|(?<=\d)\ufe0f?\u20e3|(?<!\d)[{INVISIBLE}]*)")
 _SHOWN = regex(rf"\x1b|[^\s{INVISIBLE}]")
-_QUOTES = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\u0060\ua78c", "'")
+_with_ascii_quotes = replacing(
+    dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\ua78c", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033«»‹›「」『』〝〞", '"')
 )
-_STOPS = str.maketrans(
+_with_spaced_stops = replacing(
     dict.fromkeys("\u3002\uff61\u06d4\u0964\u0965\u1362", ". ")
     | {"\uff01": "! ", "\uff1f": "? ", "\u061f": "? ", "\uff1b": "; ", "\u061b": "; "}
 )
@@ -85,7 +86,7 @@ def plain(text: str) -> str:
     """The start of `text` (some thousand characters) as plain text, without quoted blocks, with line ends."""
     shown = _SHOWN.search(text)
     text = text[shown.start() : shown.start() + _LONGEST] if shown else ""
-    read = lines(text if text.isascii() else text.translate(_STOPS))
+    read = lines(_with_spaced_stops(text))
     # If the whole reply is a quotation, its content counts.
     text = "\n".join(line.text for line in read if not line.quoted).strip() or "\n".join(q.text for q in read)
     text = html.unescape(text)
@@ -96,7 +97,8 @@ def plain(text: str) -> str:
     text = _LINK.sub(r"\1", text) if "](" in text else text
     text = _TAG.sub(" ", text) if "<" in text else text
     text = _TEX.sub("", text) if "{" in text or "}" in text else text
-    text = "\n".join(line if line.strip(_RULE) else "" for line in text.translate(_QUOTES).split("\n"))
+    text = _with_ascii_quotes(text.replace("`", "'"))
+    text = "\n".join(line if line.strip(_RULE) else "" for line in text.split("\n"))
     text = _without_line_marks(_EMPHASIS.sub("", text) if _MARKED.search(text) else text)
     if not text.isascii():
         bare = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)

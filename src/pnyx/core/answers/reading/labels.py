@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...caching.regex import regex
+from ...markup.characters import replacing
 from ..words import table
 
 __all__ = [
@@ -36,7 +37,9 @@ _FILLER = 60
 
 _HIDDEN = regex("[\u200b\u200e\u200f\u2060\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 """Marks of direction and characters without width. Joiners stay, since they change how letters look."""
-_WIDE = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"\u3000": " ", "\u3002": "."})
+_in_half_width = replacing(
+    {chr(0xFF01 + n): chr(0x21 + n) for n in range(94)} | {"\u3000": " ", "\u3002": "."}
+)
 _MARKS = regex(rf"[\s#*_`|•+>{SIGNS}【〔［「『\[(-]*(?:\d{{1,2}}[.)、]\s*)?[*_`【「『]*")
 _GAP = regex(r"[\s,;:，、،؛*_]*")
 _REMARK = regex(r"\s*\([^()]{0,80}\)")
@@ -68,7 +71,7 @@ class Label:
 
 def flatten(line: str) -> str:
     """`line` with half-width forms and without invisible marks, as labels are matched."""
-    return line if line.isascii() else _HIDDEN.sub("", line.translate(_WIDE))
+    return line if line.isascii() else _HIDDEN.sub("", _in_half_width(line))
 
 
 def find_label(line: str) -> Label | None:
@@ -179,7 +182,7 @@ def _unspaced(character: str) -> bool:
     return character > "\u0e00" and (character < "\u0e80" or "\u3040" <= character <= "\ud7af")
 
 
-_Terms = Mapping[str, tuple[tuple[str, tuple[bool, tuple[str, ...]]], ...]]
+_Terms = Mapping[str, dict[str, tuple[bool, tuple[str, ...]]]]
 """First two characters -> the terms that begin so, the longest first, each with (final, its languages)."""
 
 
@@ -201,10 +204,10 @@ def _terms(*keys: str) -> _Terms:
                 for form in {word, _unaccented(word)}:
                     final, languages = found.get(form, (key == "final", ()))
                     found[form] = (final, (*languages, code) if code not in languages else languages)
-    by_first: dict[str, list[tuple[str, tuple[bool, tuple[str, ...]]]]] = {}
-    for term, facts in found.items():
-        by_first.setdefault(term[:2], []).append((term, facts))
-    return {first: tuple(sorted(terms, key=lambda t: -len(t[0]))) for first, terms in by_first.items()}
+    by_first: dict[str, dict[str, tuple[bool, tuple[str, ...]]]] = {}
+    for term in sorted(found, key=len, reverse=True):
+        by_first.setdefault(term[:2], {})[term] = found[term]
+    return by_first
 
 
 def _unaccented(word: str) -> str:
@@ -215,11 +218,13 @@ def _unaccented(word: str) -> str:
 
 def _longest(terms: _Terms, low: str, at: int) -> tuple[int, tuple[bool, tuple[str, ...]]] | None:
     """The end of the longest term that stands at `at` as a word, and its facts."""
-    for term, facts in (*terms.get(low[at : at + 2], ()), *terms.get(low[at : at + 1], ())):
-        if low.startswith(term, at):
-            end = at + len(term)
-            if _unspaced(term[-1]) or not _joined(low[end : end + 1]):
-                return end, facts
+    for first in (low[at : at + 2], low[at : at + 1]):
+        # Most lines begin with no term, and one call finds that out.
+        if (some := terms.get(first)) and low.startswith(tuple(some), at):
+            for term, facts in some.items():
+                end = at + len(term)
+                if low.startswith(term, at) and (_unspaced(term[-1]) or not _joined(low[end : end + 1])):
+                    return end, facts
     return None
 
 

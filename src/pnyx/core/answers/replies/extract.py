@@ -138,7 +138,8 @@ class _Reading:
     @classmethod
     def of(cls, text: str, question: str | None) -> _Reading:
         text = flatten(text)
-        text = _PROSE_QUOTED.sub(r"\1\2", _SPACED_QUOTE.sub(_inner, text) if "«" in text else text)
+        if not text.isascii():
+            text = _PROSE_QUOTED.sub(r"\1\2", _SPACED_QUOTE.sub(_inner, text) if "«" in text else text)
         text = _MARKUP.sub(_inner, text)
         found = lines(text)
         author_lines = [line for line, quoted in found if not quoted and line.strip()]
@@ -263,14 +264,16 @@ class _Reading:
 def _label_of(line: str) -> Label | None:
     """The label that the line begins with, or the one of a final answer that a later sentence begins with."""
     if len(line) <= MAX_CHARS:
-        for sentence in reversed(_SENTENCE.split(line)[1:]):
-            label = find_label(sentence)
+        end = len(line)
+        for stop in reversed(list(_STOP.finditer(line))):
+            label = find_label(line[stop.end() : end])
             if label and label.final and not (label.weak or label.verb) and label.rest.strip():
                 return label
+            end = stop.start() + 1
     return find_label(line)
 
 
-_SENTENCE = regex(r"(?<=[.!?।])(?:\s+|(?=[^\x00-\x7f]))")
+_STOP = regex(r"[.!?।](?:\s+|(?=[^\x00-\x7f]))")
 
 
 def _written(text: str, languages: Sequence[str]) -> str:
