@@ -38,10 +38,11 @@ test("a reason that several seats share is said once", () => {
   assert.deepEqual(outages(dropped).map((one) => [one.reason, one.seats.length]), [["refused.", 2], ["no such model.", 1]]);
 });
 
-test("a suggested budget is above what is spent and what the next call may cost", () => {
-  for (const [cap, spent, next] of [[0.02, 0.019, 0.03], [null, 0.5, 0.2], [1, 1, 4], [0, 0, 0], [0.001, 0.0008, null]] as const) {
-    const budget = suggestedBudget(cap, spent, next);
-    assert.ok(budget >= (spent ?? 0) + (next ?? 0) && budget >= (cap ?? 0), `${budget}`);
+test("a suggested budget has room for the next call and for what the run needs beyond what is spent", () => {
+  const cases = [[0.02, 0.019, 0.03, null], [0.02, 0.019, 0.03, 2], [null, 0.5, 0.2, 0.1], [1, 1, 4, 9], [0, 0, 0, 0], [0.001, 0.0008, null, null]] as const;
+  for (const [cap, spent, next_usd, needed_usd] of cases) {
+    const budget = suggestedBudget(cap, spent, { next_usd, needed_usd });
+    assert.ok(budget >= (spent ?? 0) + Math.max(next_usd ?? 0, needed_usd ?? 0) && budget >= (cap ?? 0), `${budget}`);
     assert.ok(String(budget).replace(/^0\.0*|\./g, "").length <= 3, String(budget));
   }
 });

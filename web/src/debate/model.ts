@@ -81,7 +81,7 @@ export interface View {
   last: string;
   budget_usd: number | null;
   /** The call that did not fit the budget, with what was spent before it; null if all fit. */
-  exhausted: { next_usd: number | null; spent_usd: number; left_usd: number } | null;
+  exhausted: { next_usd: number | null; needed_usd: number | null; spent_usd: number; left_usd: number } | null;
   options: Record<string, unknown>;
   seats: Seat[];
   stages: Stage[];

@@ -124,7 +124,8 @@ function tallyOf(event: E.VoteTallied): NonNullable<Note["tally"]> {
 function withExhausted(view: View, event: E.Budget): View {
   if (event.kind !== "exhausted") return view;
   const left_usd = Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0);
-  return { ...view, exhausted: { next_usd: event.next_usd ?? null, spent_usd: event.spent_usd, left_usd } };
+  const { next_usd = null, needed_usd = null, spent_usd } = event;
+  return { ...view, exhausted: { next_usd, needed_usd, spent_usd, left_usd } };
 }
 
 function startRun(view: View, event: E.RunStarted): View {

@@ -146,6 +146,10 @@ export interface Budget extends Base {
   overrun_usd: number;
   /** Events of version 0.1 lack it. */
   next_usd?: number | null;
+  /** What a run costs that is not begun, as it is expected; events of version 0.1 lack it. */
+  expected_usd?: number | null;
+  /** What a run still needs to finish; events of version 0.1 lack it. */
+  needed_usd?: number | null;
 }
 
 export interface RunFinished extends Base {

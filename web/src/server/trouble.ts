@@ -82,9 +82,14 @@ export function advice(result: Result): string {
   return "Trying again keeps every reply that was recorded, and does not pay for it again.";
 }
 
-/** A budget with which a paused run has room for several more calls: a round number of USD. */
-export function suggestedBudget(cap: number | null, spent: number | null, next: number | null): number {
-  const least = Math.max(2 * (cap ?? 0), (spent ?? 0) + 4 * (next ?? 0), 0.01);
+/** A budget with which a paused run has room for its rest, or for several more calls: a round number of USD. */
+export function suggestedBudget(
+  cap: number | null,
+  spent: number | null,
+  exhausted: { next_usd: number | null; needed_usd: number | null } | null,
+): number {
+  const more = Math.max(4 * (exhausted?.next_usd ?? 0), exhausted?.needed_usd ?? 0);
+  const least = Math.max(2 * (cap ?? 0), (spent ?? 0) + more, 0.01);
   const unit = 10 ** Math.floor(Math.log10(least));
   return Number((Math.ceil((least / unit) * 2 - 1e-9) / 2 * unit).toPrecision(3));
 }
