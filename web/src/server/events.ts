@@ -144,11 +144,9 @@ export interface Budget extends Base {
   reserved_usd: number;
   cap_usd: number | null;
   overrun_usd: number;
-  /** Events of version 0.1 lack it. */
+  /** Events of version 0.1 lack them. */
   next_usd?: number | null;
-  /** What a run costs that is not begun, as it is expected; events of version 0.1 lack it. */
   expected_usd?: number | null;
-  /** What a run still needs to finish; events of version 0.1 lack it. */
   needed_usd?: number | null;
 }
 
