@@ -175,7 +175,7 @@ class CallFinished(_Base):
 
 _PLAIN_FINISHES = (
     *("", "stop", "end_turn", "stop_sequence", "eos", "complete"),
-    *("length", "max_tokens", "max_output_tokens"),
+    *("length", "max_tokens", "max_output_tokens", "refusal"),
 )
 """Words of hosts that say no more than `finish_reason` and `absent` do."""
 

@@ -112,10 +112,18 @@ def test_a_dropped_seat_has_one_entry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("absent", "text"), [("empty", "abstained: empty reply"), ("refusal", "abstained: refusal")]
+    ("absent", "word", "text"),
+    [
+        ("empty", "", "abstained: empty reply"),
+        ("empty", "tool_calls", "abstained: empty reply (tool_calls)"),
+        ("refusal", "", "abstained: refusal"),
+        ("refusal", "refusal", "abstained: refusal"),
+        ("refusal", "SAFETY", "abstained: refusal (SAFETY)"),
+    ],
 )
-def test_an_absent_reply_is_an_abstention(absent: str, text: str) -> None:
-    _, (entry,) = read(*events.answered_call("Participant B", "challenge", "/1", "", absent=absent))
+def test_an_absent_reply_is_an_abstention(absent: str, word: str, text: str) -> None:
+    reply = events.answered_call("Participant B", "challenge", "/1", "", absent=absent, finish_detail=word)
+    _, (entry,) = read(*reply)
     assert (entry.kind, entry.text) == ("silence", text)
 
 

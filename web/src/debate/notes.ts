@@ -4,6 +4,7 @@ import { money } from "../text/format.ts";
 
 const PLAIN_FINISHES = [
   "", "stop", "end_turn", "stop_sequence", "eos", "complete", "length", "max_tokens", "max_output_tokens",
+  "refusal",
 ];
 
 /** Why the reply counts as an abstention, with the host's word for it. */

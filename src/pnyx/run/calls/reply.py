@@ -45,9 +45,11 @@ def _without_tags_in_reasoning(done: Completion) -> Completion:
 
 def absence(done: Completion, reason: str) -> str | None:
     """Return why a reply counts as an abstention, or None. reason: of one without an answer."""
+    if done.finish_reason == "filter":
+        return "refusal"  # also where nothing was written before
     if is_blank(done.text):
         return reason
-    return "refusal" if done.finish_reason == "filter" or is_refusal(done.text) else None
+    return "refusal" if is_refusal(done.text) else None
 
 
 def no_answer(done: Completion, usage: Usage, setting: str) -> str:
