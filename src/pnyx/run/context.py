@@ -110,9 +110,11 @@ class RunContext:
     def check(self) -> None:
         """Raise `Halted` if the run must not send another request."""
         if self.deadline.left <= 0:
+            trouble = next(reversed(self.summary.failing.values()), "")
+            after = f", after {trouble.removesuffix('.')}" if trouble else ""
             self.halt.request(
                 DeadlinePassed(
-                    "The deadline of the run has passed. "
+                    f"The deadline of the run has passed{after}. "
                     f"Resume with: pnyx resume {self.run_id} --deadline SECONDS"
                 )
             )
