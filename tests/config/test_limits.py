@@ -1,4 +1,4 @@
-"""What values are taken: those of the wrong size are refused, and each default can be written in a file."""
+"""Settings of the wrong size are refused, and each default can be written in a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pnyx.errors import ConfigError
 
 def load_text(folder: Path, text: str, **env: str) -> Settings:
     (folder / "settings.toml").write_text(text)
-    return load(
-        env={"HOME": str(folder), "PNYX_CONFIG": "settings.toml", **env}, cwd=folder, protocol_names=("consensus",)
+    env = {"HOME": str(folder), "PNYX_CONFIG": "settings.toml", **env}
+    return load(env=env, cwd=folder, protocol_names=("consensus",))
     )
 
 
