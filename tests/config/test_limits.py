@@ -17,7 +17,6 @@ def load_text(folder: Path, text: str, **env: str) -> Settings:
     (folder / "settings.toml").write_text(text)
     env = {"HOME": str(folder), "PNYX_CONFIG": "settings.toml", **env}
     return load(env=env, cwd=folder, protocol_names=("consensus",))
-    )
 
 
 @pytest.mark.parametrize(
