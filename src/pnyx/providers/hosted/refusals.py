@@ -40,7 +40,7 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 
 _REFUSED = regex(
     r"incompatible|un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
-    r"|not (?:\w+ ){0,3}(?:supported?|permitted|allowed|available|enabled|accept(?:ed)?|valid|compatible"
+    r"|not (?:\w+ ){0,3}(?:support|permit|allow|available|enabled|accept|valid|compatible"
     r"|possible|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
     r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
     r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|is disabled|deprecated|no longer"
@@ -60,8 +60,8 @@ _NOT_OFFERED = regex(
     re.IGNORECASE,
 )
 _SCHEMA_REFUSED = regex(
-    r"too (?:complex|many|large|deep)|nesting|fail|conversion|unrecogni[sz]ed|constraint|features|combined"
-    r"|requires?|missing|must contain",
+    r"too (?:complex|many|large|deep)|exceed|nesting|fail|conversion|unrecogni[sz]ed|constraint|features"
+    r"|combined|requires?|missing|must contain",
     re.IGNORECASE,
 )
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
@@ -295,7 +295,7 @@ def _quoted(name: str) -> re.Pattern[str]:
     before = (
         r"['\"`\[(](?:body\.|/)?|-> |(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
     )
-    after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|参数))"
+    after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|=|参数))"
     return re.compile(
         rf"(?:{before}|参数 ?)(?P<name>{parts})(?![\w-])|{after}|: (?P<last>{parts})\W*$", re.IGNORECASE
     )
