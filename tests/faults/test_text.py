@@ -110,7 +110,7 @@ def test_an_empty_reply_is_an_abstention_and_below_quorum_exits_with_3_without_c
         assert done.json["stop_reason"] == "no_quorum"
     else:
         assert [one["reason"] for one in done.json["dropped"]] == [
-            "refusal (refusal)" if name == "refusal" else "empty reply"
+            "refusal" if name == "refusal" else "empty reply"
         ]
     run = trial.check().run
     absent = [e["absent"] for e in run.events if e["type"] == "call_finished" and e["absent"]]

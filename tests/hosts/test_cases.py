@@ -76,8 +76,9 @@ async def test_a_run_bills_retries_and_tells(lab: ScriptedHost, database: Databa
     assert case.text is None or reply.text == case.text
     assert reply.finish_reason == case.finish
     assert case.detail is None or reply.finish_detail == case.detail
-    if reply.absent is not None and case.finish == "filter":
+    if case.finish == "filter":
         assert case.detail
+        assert reply.absent == "refusal"
         assert case.detail in trial.result.detail["message"]
     assert trial.result.status == ("single" if _answers(case, reply) else "failed")
     if case.stream and reply.absent is None:

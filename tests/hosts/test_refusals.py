@@ -19,7 +19,7 @@ from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.hosted.requests import RequestBuilder
 from pnyx.providers.hosted.waits import retry_after
 from tests.hosts.strict import PARAMETERS, STYLES, StrictHost
-from tests.hosts.test_errors import Row, rows
+from tests.hosts.test_errors import Row, answer, rows
 from tests.support.hosting import KEY
 from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
@@ -255,3 +255,51 @@ def test_the_wait_is_read_from_headers_fields_and_words(
     headers: dict[str, str], body: str, seconds: float | None
 ) -> None:
     assert retry_after(headers, body) == seconds
+
+
+NAMED = (
+    "Sampling with {name} is a feature of another tier",
+    "{name} has no effect here; drop it",
+    "Vorgang abgebrochen: {name} wird von diesem Modell ignoriert",
+    "paramètre {name} inconnu",
+    "Got an argument {name} that the backend has no idea about",
+    "Support for '{name}' ended in March",
+)
+"""What hosts might say that nobody has tried; a sentence that names a parameter is enough."""
+IN_PASSING = (
+    "Try other models. Supported fields: {name}, top_p",
+    "The field messages is missing; optional ones are {name} and top_p",
+    "The key was made for another project, see https://api.example/docs#{name}",
+    "Project {name}-lab has no balance sheet",
+    "Example of a body: messages, {name}",
+)
+
+
+@pytest.mark.parametrize("name", ["temperature", "seed", "top_p", "parallel_tool_calls", "response_format"])
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_wrong_request_is_sent_without_what_its_error_names_and_not_without_what_it_lists(
+    name: str, status: int
+) -> None:
+    def gone(words: str, status: int = status) -> set[str]:
+        return answer(Row("openai", "alpha", status, json.dumps({"error": {"message": words}}), None, 0)).gone
+
+    for words in NAMED:
+        assert gone(words.format(name=name)) == {name}, words
+        assert gone(words.format(name=name), 403) == set()
+    for words in IN_PASSING:
+        assert gone(words.format(name=name)) == set(), words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This deployment wants 'max_completion_tokens' rather than 'max_tokens'.",
+        "max_tokens was retired, max_completion_tokens took over",
+        "Sie haben max_tokens gesendet, hier heißt es max_completion_tokens",
+    ],
+)
+def test_a_sentence_with_both_names_of_the_output_limit_renames_it(words: str) -> None:
+    found = answer(Row("openai", "alpha", 400, json.dumps({"error": {"message": words}}), None, 0))
+    assert found.gone == {"max_tokens"}
+    assert found.change is not None
+    assert found.change.note == "takes max_completion_tokens instead of max_tokens"

@@ -126,6 +126,8 @@ def test_a_run_out_of_budget_pauses_and_resumes_with_a_larger_one(tab: Tab, serv
     run = tab.ask()
     expect(page.get_by_role("heading", name="Paused: the budget is spent")).to_be_visible()
     before = len(server.events(run))
+    message = server.get(f"/v1/runs/{run}?")["detail"]["message"]
+    expect(page.get_by_label("New total budget")).to_have_value(f"{float(message.split('--budget ')[1]):g}")
     page.get_by_label("New total budget").fill("1")
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("heading", name="Consensus")).to_be_visible()

@@ -103,6 +103,21 @@ def test_after_a_restart_with_a_new_key_the_page_asks_for_it_and_keeps_the_addre
             expect(tab.verdict).to_be_visible()
 
 
+def test_a_run_stopped_by_the_budget_of_a_day_says_what_to_raise_and_asks_for_no_amount(
+    browser: Browser, models: ScriptedHost, tmp_path: Path
+) -> None:
+    config = CONFIG.format(url=models.openai) + "\n[budget]\nday_usd = 0.0001\n"
+    with serving(tmp_path, config) as server, Tab.open(browser) as tab:
+        tab.page.goto(server.link)
+        tab.ask()
+        expect(tab.page.get_by_role("heading", name="Paused")).to_be_visible()
+        paused = tab.page.locator("#verdict")
+        expect(paused).to_contain_text("Daily budget too small")
+        expect(paused).to_contain_text("Raise budget.day_usd to at least")
+        expect(paused.get_by_label("New total budget")).to_have_count(0)
+        expect(paused.get_by_role("button", name="Resume")).to_be_enabled()
+
+
 def test_hostile_text_does_nothing(browser: Browser, server: Serve, models: ScriptedHost) -> None:
     models.on("*", text=HOSTILE)
     models.on("gamma", status=400, message=HOSTILE)

@@ -112,10 +112,18 @@ def test_a_dropped_seat_has_one_entry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("absent", "text"), [("empty", "abstained: empty reply"), ("refusal", "abstained: refusal")]
+    ("absent", "word", "reply", "text"),
+    [
+        ("empty", "", "", "abstained: empty reply"),
+        ("empty", "tool_calls", " \n", "abstained: empty reply (tool_calls)"),
+        ("refusal", "", "I won't.\nSorry.", "abstained: refusal: I won't. Sorry."),
+        ("refusal", "refusal", "No. " * 100, f"abstained: refusal: {'No. ' * 49}…"),
+        ("refusal", "SAFETY", "", "abstained: refusal (SAFETY)"),
+    ],
 )
-def test_an_absent_reply_is_an_abstention(absent: str, text: str) -> None:
-    _, (entry,) = read(*events.answered_call("Participant B", "challenge", "/1", "", absent=absent))
+def test_an_absent_reply_is_an_abstention(absent: str, word: str, reply: str, text: str) -> None:
+    call = events.answered_call("Participant B", "challenge", "/1", reply, absent=absent, finish_detail=word)
+    _, (entry,) = read(*call)
     assert (entry.kind, entry.text) == ("silence", text)
 
 

@@ -104,6 +104,30 @@ async def test_a_schema_is_sent_in_the_prompt_if_the_model_has_no_structured_out
 
 
 @kinds
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": ["string", "null"]},
+        {},
+        True,
+        {"not": {"type": "null"}},
+        {"allOf": [{"type": "string"}, {"minLength": 2}]},
+        {"enum": [None, "A", {"B": 1}]},
+        {"$ref": "#/properties/tree"},
+    ],
+    ids=repr,
+)
+async def test_any_schema_is_sent(host: ScriptedHost, kind: str, part: object) -> None:
+    host.on("*", text='{"choice": "A"}')
+    tree = {"type": "object", "properties": {"next": {"$ref": "#/properties/tree"}}}
+    schema = Schema.of("any", {"type": "object", "properties": {"choice": part, "tree": tree}})
+    async with open_provider(kind, host) as provider:
+        outcome = await ask(provider, model=CAPABLE.get(kind, "alpha"), schema=schema)
+    assert outcome.completion.text == '{"choice": "A"}'
+    assert "choice" in repr(host.log[0].body)
+
+
+@kinds
 @ways
 async def test_a_tool_is_offered_called_and_answered(host: ScriptedHost, kind: str, stream: bool) -> None:
     host.on("alpha", call=1, text="", tool_calls=(("web_search", {"query": "Pnyx"}),))

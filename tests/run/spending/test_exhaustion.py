@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,8 +113,15 @@ def test_the_suggested_cap_has_room_for_the_rest_of_the_run(spent: int, calls: i
     assert cap >= expectation.total(spent, calls, None)
     assert cap >= 2 * spent or calls < expectation.calls
     assert "the next call may cost" in reason(exhausted)
+    assert exhausted.expected_usd is None
     day = exhausted_event(Exhausted(Account("day:2026-11-25", 1, spent, 0), amount), "")
     assert with_rest(day, expectation, spent, calls) == day
+
+
+@pytest.mark.parametrize("case", json.loads((Path(__file__).parents[3] / "web/tests/caps.json").read_text()))
+def test_the_suggested_cap_is_that_of_the_page(case: dict[str, Any]) -> None:
+    cap = case.pop("cap")
+    assert sufficient_cap(Budget(kind="exhausted", scope="run:r1", cap_usd=1e-9, **case)) == cap
 
 
 CAPS: dict[str, dict[str, Any]] = {

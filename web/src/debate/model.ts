@@ -80,8 +80,8 @@ export interface View {
   startedAt: string;
   last: string;
   budget_usd: number | null;
-  /** The call that did not fit the budget, with what was spent before it; null if all fit. */
-  exhausted: { next_usd: number | null; spent_usd: number; left_usd: number } | null;
+  /** The call that did not fit a budget, and the budget that would do; null if all fit. own: the budget is the run's. */
+  exhausted: { own: boolean; next_usd: number | null; left_usd: number; enough_usd: number } | null;
   options: Record<string, unknown>;
   seats: Seat[];
   stages: Stage[];

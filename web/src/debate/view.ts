@@ -7,6 +7,7 @@
 import type * as E from "../server/events.ts";
 import type { Cost, Note, Seat, SeatState, Stage, Turn, View } from "./model.ts";
 import { abstention, budgetText, factsOf } from "./notes.ts";
+import { sufficientCap } from "../server/trouble.ts";
 
 type Charge = E.CallStarted | E.CallFinished | E.CallFailed;
 
@@ -124,7 +125,8 @@ function tallyOf(event: E.VoteTallied): NonNullable<Note["tally"]> {
 function withExhausted(view: View, event: E.Budget): View {
   if (event.kind !== "exhausted") return view;
   const left_usd = Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0);
-  return { ...view, exhausted: { next_usd: event.next_usd ?? null, spent_usd: event.spent_usd, left_usd } };
+  const own = event.scope.startsWith("run");
+  return { ...view, exhausted: { own, next_usd: event.next_usd ?? null, left_usd, enough_usd: sufficientCap(event) } };
 }
 
 function startRun(view: View, event: E.RunStarted): View {

@@ -144,8 +144,10 @@ export interface Budget extends Base {
   reserved_usd: number;
   cap_usd: number | null;
   overrun_usd: number;
-  /** Events of version 0.1 lack it. */
+  /** Events of version 0.1 lack them. */
   next_usd?: number | null;
+  expected_usd?: number | null;
+  needed_usd?: number | null;
 }
 
 export interface RunFinished extends Base {

@@ -1,5 +1,5 @@
 /** What went wrong, in words for a page: what happened and what to do here, without commands of a terminal. */
-import type { Result } from "./events.ts";
+import type { Budget, Result } from "./events.ts";
 
 const COMMAND = /(?:^|[\s`(])pnyx [a-z]|\bmake [a-z]+|--[a-z]|\bexport [A-Z]/;
 
@@ -82,9 +82,11 @@ export function advice(result: Result): string {
   return "Trying again keeps every reply that was recorded, and does not pay for it again.";
 }
 
-/** A budget with which a paused run has room for several more calls: a round number of USD. */
-export function suggestedBudget(cap: number | null, spent: number | null, next: number | null): number {
-  const least = Math.max(2 * (cap ?? 0), (spent ?? 0) + 4 * (next ?? 0), 0.01);
-  const unit = 10 ** Math.floor(Math.log10(least));
-  return Number((Math.ceil((least / unit) * 2 - 1e-9) / 2 * unit).toPrecision(3));
+/** The budget that lets a run go on that `event` stops, in USD: the one that `pnyx resume` advises, see `run.spending`. */
+export function sufficientCap(event: Budget): number {
+  const more = Math.max(event.next_usd ?? 0, event.expected_usd ?? 0, event.needed_usd ?? 0);
+  const needed = event.spent_usd + event.reserved_usd + more;
+  const unit = 10 ** Math.floor(Math.log10(Math.max(needed, 1e-9)));
+  const times = [1, 2, 5, 10].find((n) => n * unit >= needed - 1e-12) ?? 10;
+  return Number((times * unit).toPrecision(1));
 }

@@ -162,7 +162,7 @@ class Adjustments:
                 return None
             learned.thoughts = wanted
             return Change("")
-        names = refused_names(found, body, model)
+        names = refused_names(found, body, model, refused.kind)
         if set(names) <= {"thinking"} and wants_adaptive(found, body):
             change = Change("" if learned.adaptive else "takes a level of thinking and no number of tokens")
             learned.adaptive = True
@@ -230,7 +230,7 @@ def _drop(learned: Learned, names: list[str]) -> Change | None:
             return None  # without a limit, a reply may cost more than is reserved for it
         known = name in learned.renamed
         learned.renamed[name] = RENAMED[name]
-        return Change("" if known else f"calls {name} {RENAMED[name]}")
+        return Change("" if known else f"takes {RENAMED[name]} instead of {name}")
     if not names:
         return None
     new = [name for name in names if name not in learned.dropped]

@@ -1,7 +1,8 @@
 """Which parameter of a request a host refuses, by its own field for it or by its words.
 
-An error may name a parameter in passing. So the words of a refusal must stand in the same sentence as the
-name, and a word that is a name by accident ("tools", "thinking") needs the words of its own kind of refusal.
+With status 400 or 422, a sentence that names a parameter as the request writes it refuses it: a mistake costs
+one request that is not billed. With another status, or where other words stand for the name ("a budget"), the
+sentence must also have words of a refusal, since an error may name a parameter in passing.
 """
 
 from __future__ import annotations
@@ -36,24 +37,18 @@ ESSENTIAL = frozenset(("temperature", "tools", "tool_choice", *bodies.OUTPUT_LIM
 """Parameters that are kept if the host does not say which one it refuses."""
 DISPENSABLE = frozenset(("cache_control", "prompt_cache_key", "stream_options", "store", "user"))
 """Parameters that change no answer: any refused request that names one is tried without it."""
+NAMING = (400, 422)
+"""Statuses of a request that is wrong, whose sentences name what is wrong about it."""
 WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "user", "store", "usage"))
 
 _REFUSED = regex(
-    r"incompatible|un(?:supported|known|recogni[sz]ed|expected|available|implemented)"
-    r"|not (?:\w+ ){0,3}(?:support|permit|allow|available|enabled|accept|valid|compatible"
-    r"|possible|recogni[sz]ed|implemented|configurable|adjustable|a valid|be )|additional propert"
-    r"|n't (?:\w+ )?(?:support|accept|allow|recogni[sz]|permit)"
-    r"|(?:may|can)(?:not| not) (?:be |use |set |change |specify )|invalid|is disabled|deprecated|no longer"
-    r"|\bmust (?:be|not|contain)|should be|may only"
-    r"|only (?:the )?(?:default|supports?|one|allowed|for|when|\d)|no such|illegal|forbidden"
-    r"|does not (?:exist|support|accept)|rejected|disallow|out of range|: range|supported range"
-    r"|(?:param\w*|field|argument|key)\b[^.]{0,30} not found"
-    r"|only .{0,30}(?:supported|allowed|accepted|permitted)|(?:requires|with) --|no endpoints found that"
-    r"|(?:replaced|superseded) by|renamed|obsolete|\b(?:remove|omit|unset|leave out|fixed)\b"
-    r"|could not be mapped|does not match|mismatch|prohibited|expected an? \w|不支持"
-    r"|不被[^。]{0,12}支持|无效|非法|不能|必须|有误|仅支持",
+    r"\bnot\b|n't\b|\b(?:cannot|no longer|no such|no endpoints|must|should|only|without|remove|omit|unset"
+    r"|leave out|fixed|either)\b|\bun[a-z]+(?:ed|able|own)\b|incompatible|invalid|additional propert|disabled"
+    r"|deprecated|illegal|forbidden|reject|disallow|prohibit|range|mismatch|expected|requires|obsolete"
+    r"|replaced|superseded|renamed|with --|不|无|非法|必须|有误|仅",
     re.IGNORECASE,
 )
+"""Words of a refusal, for names that may stand in a sentence by accident."""
 _NOT_OFFERED = regex(
     r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept)|unsupported"
     r"|unavailable|(?:requires|with) --|no endpoints found that|extra inputs|disabled|不支持",
@@ -72,7 +67,9 @@ _IN_PASSING = regex(
 )
 _OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
 """All of it, and not one of its fields."""
-_NOT_BOTH = regex(r"both|together|same time|simultaneous|only one|either|同时", re.IGNORECASE)
+_LISTS = regex(r"\b(?:supported|optional|allowed|valid|known|accepted|examples?)\b", re.IGNORECASE)
+"""Words of a sentence that lists what a request may have."""
+_NOT_BOTH = regex(r"both|combin|together|same time|simultaneous|only one|either|同时", re.IGNORECASE)
 _ROUTING = regex(r"no endpoints found that", re.IGNORECASE)
 _ANY_OF_THEM = regex(r"that can handle the requested parameters", re.IGNORECASE)
 """OpenRouter's words where no host of a model knows all parameters of a request."""
@@ -108,8 +105,8 @@ _SERDE = regex(r"target type: ([\w.\[\]]+): (?:invalid|unknown|expected)", re.IG
 _CLAUSES = regex(r"(?<=[.!?;])\s+|\n|[。\uff1b]")
 
 
-def refused_names(found: Report, body: dict[str, Any], model: str) -> list[str]:
-    """The parameters of `body` that the host refuses; none if it refuses something else.
+def refused_names(found: Report, body: dict[str, Any], model: str, kind: str) -> list[str]:
+    """The parameters of `body` that the host refuses; none if it refuses something else. kind: of the error.
 
     `max_tokens` and its kin are among them only if their name is refused, not their value.
     """
@@ -119,7 +116,8 @@ def refused_names(found: Report, body: dict[str, Any], model: str) -> list[str]:
     if _ANY_OF_THEM.search(found.english):
         return [name for name in names if name not in ESSENTIAL]
     reports = found.items or (found,)
-    refused = [name for one in reports for name in _named(one, names, body, model)]
+    named_is_refused = found.status in NAMING and kind == "refused"
+    refused = [name for one in reports for name in _named(one, names, body, model, named_is_refused)]
     return list(dict.fromkeys(refused))
 
 
@@ -141,9 +139,12 @@ def _is_of_host(tool: Any) -> bool:
     return isinstance(tool, dict) and not tool.keys() & {"function", "input_schema", "functionDeclarations"}
 
 
-def _named(found: Report, names: list[str], body: dict[str, Any], model: str) -> list[str]:
+def _named(
+    found: Report, names: list[str], body: dict[str, Any], model: str, named_is_refused: bool
+) -> list[str]:
     # A report of pydantic has the place of a mistake on one line, and its words, indented, on the next one.
-    text = re.sub(r"\n\s+", ": ", _PART_OF_A_TOOL.sub("…", without_model(found.english, model)))
+    text = _ADDRESS.sub("…", _PART_OF_A_TOOL.sub("…", without_model(found.english, model)))
+    text = re.sub(r"\n\s+", ": ", text)
     path = found.param or (place[1] if (place := _SERDE.search(text)) else "")
     if path and path != "output_config":
         by_path = _by_path(path, names)
@@ -153,7 +154,9 @@ def _named(found: Report, names: list[str], body: dict[str, Any], model: str) ->
             return by_path if refused_by_field or _is_refusal(by_path[0], found, text) else []
         if _is_elsewhere(path, text):
             return []
-    refused = [name for clause in _CLAUSES.split(text) for name in _in_clause(clause, names)]
+    refused = [
+        name for clause in _CLAUSES.split(text) for name in _in_clause(clause, names, named_is_refused)
+    ]
     dispensable = [name for name in names if name in DISPENSABLE and _mentions(name, text)]
     if dispensable:
         return [*dispensable, *(refused if set(dispensable) & set(refused) else ())]
@@ -163,6 +166,7 @@ def _named(found: Report, names: list[str], body: dict[str, Any], model: str) ->
     return refused
 
 
+_ADDRESS = regex(r"https?://\S+")
 _PART_OF_A_TOOL = regex(r"\btools(?:\[\d+\]|\.\d+)[\w.\[\]]*", re.IGNORECASE)
 """It is ours to write properly, and no reason to do without tools."""
 
@@ -212,13 +216,22 @@ def _is_unknown(text: str) -> bool:
     return _UNKNOWN_NAME.search(text) is not None
 
 
-def _in_clause(clause: str, names: list[str]) -> list[str]:
+def _in_clause(clause: str, names: list[str], named_is_refused: bool) -> list[str]:
     """The parameters that one sentence refuses: mostly the first that it names, or a list of them."""
     if place := _place(clause, names):
         return [place]
-    if not (_REFUSED.search(clause) or _SCHEMA_REFUSED.search(clause)) or _IN_PASSING.search(clause):
+    if _IN_PASSING.search(clause):
         return []
-    places = sorted(place for name in names for place in _places(name, clause))
+    if not _LISTS.search(clause):
+        both = [n for n in names if n in RENAMED and _bare(n).search(clause)]
+        if both and _bare(RENAMED[both[0]]).search(clause):
+            return both[:1]
+    refuses = _REFUSED.search(clause) or _SCHEMA_REFUSED.search(clause)
+    if not refuses and (not named_is_refused or _LISTS.search(clause)):
+        return []
+    places = sorted(place for name in names for place in _places(name, clause, named_is_refused))
+    if not refuses:
+        places = [place for place in places if place[0] < 2]
     if not places:
         return []
     rank, start, end, first = places[0]
@@ -246,13 +259,13 @@ def _place(clause: str, names: list[str]) -> str:
     return next((name for name in names if name in starts and name not in RENAMED), "")
 
 
-def _places(name: str, clause: str) -> Iterator[tuple[int, int, int, str]]:
+def _places(name: str, clause: str, named_is_refused: bool) -> Iterator[tuple[int, int, int, str]]:
     """Where `clause` names a parameter, the surest way first: quoted, by its name, or by other words."""
     if match := _quoted(name).search(clause):
         yield 0, *match.span(match.lastgroup or 0), name
         return
     if name not in WORDS_BY_ACCIDENT and (match := _bare(name).search(clause)):
-        if _REFUSED.search(clause) or name in bodies.SCHEMA:
+        if named_is_refused or name in bodies.SCHEMA or _REFUSED.search(clause):
             yield 1, match.start(), match.end(), name
         return
     if name in WORDS_BY_ACCIDENT and (match := _listed(name).search(clause)):
@@ -285,7 +298,7 @@ def _words(name: str) -> list[str]:
 def _bare(name: str) -> re.Pattern[str]:
     """A parameter's name as a message may write it: "top_p", "topP" or "top p"."""
     parts = _words(name)
-    return re.compile(r"(?<![a-z])" + r"[\s_.-]?".join(parts) + r"(?![a-z])", re.IGNORECASE)
+    return re.compile(r"(?<![a-z])" + r"[\s_.-]?".join(parts) + r"(?!-?[a-z])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=128)

@@ -116,8 +116,9 @@ class RequestBuilder:
     ) -> HostRequest:
         """Return the request for `call`; a new one each time, which the caller may change.
 
-        plain_schema: describe the schema in the prompt, for a host that refuses it as a parameter. reasons:
-        see `set_thinking`. Raises `ProviderError` if no request can be made of the call.
+        plain_schema: describe the schema in the prompt, for a host that refuses it as a parameter; so is one
+        that the SDK cannot write. reasons: see `set_thinking`. Raises `ProviderError` if no request can be
+        made of the call.
         """
         taken: list[HostRequest] = []
         token = _REQUEST.set(taken)
@@ -132,6 +133,9 @@ class RequestBuilder:
             taken[0].headers += self._extra.items()
             return taken[0]
         except Exception as exc:
+            if call.schema is not None and not plain_schema:
+                # Anthropic's SDK cannot write some schemas, such as those with a list of types or with none.
+                return await self.build(call, stream=stream, plain_schema=True, reasons=reasons)
             # The SDK's exception may quote the request with its key, so it is not chained.
             raise ProviderError("refused", f"the request cannot be made: {exc}") from None
         finally:

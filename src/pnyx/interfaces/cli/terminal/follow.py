@@ -123,7 +123,7 @@ async def follow_run(
                     watch(event)
             result = await handle.result()
     if not output.out.broken:
-        _print(output, result, progress, answer_text, _silent_hosts(service.settings, result))
+        _print(output, result, progress, answer_text, _silent_hosts(service.settings, result, progress))
     return handle
 
 
@@ -155,13 +155,15 @@ def _wants_text(output: Output) -> bool:
     return output.live or (output.form == "jsonl" and output.verbose)
 
 
-def _silent_hosts(settings: Settings, result: Result) -> dict[str, str]:
-    """Provider -> where it is and where its key comes from, if seats were dropped and there is no answer."""
+def _silent_hosts(settings: Settings, result: Result, progress: Progress) -> dict[str, str]:
+    """Provider -> where it is and where its key comes from, for seats without any reply in a failed run."""
     if result.status != "failed":
         return {}
     names: dict[str, str] = {}
     for drop in result.dropped:
         name = drop["model"].partition(":")[0]
+        if progress.view.seats[drop["seat"]].input_tokens:
+            continue
         if url := address(settings, name):
             key = _key_words(settings, name) if REFUSED.search(drop["reason"]) else ""
             names.setdefault(name, f"{url} (its base_url){key}")
