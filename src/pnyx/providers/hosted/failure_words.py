@@ -169,9 +169,9 @@ PERIOD = (
 """The same: a word of each in one sentence, with no wait that is said."""
 
 ADVICE = regex(
-    r"(?:(?:^|(?<=[.!?;:,]) )\W*|\bor )(?:please )?"
+    r"(?:^[^\w\n]{0,4}|(?<=[.!?;:,]) |\bor )(?:please )?"
     r"(?:add|buy|purchase|top.?up|recharge|upgrade|deposit|spend|subscribe|navigate|need more|you can"
-    r"|to (?:increase|raise|unlock|lift))\b(?![^.]* to (?:continue|proceed))(?:[^.!?;]|[.!?;]\b)*"
+    r"|to (?:increase|raise|unlock|lift))\b(?![^.!?;]* to (?:continue|proceed))(?:[^.!?;]|[.!?;]\b)*"
     r"|[或\uff0c,](?:请)?(?:充值|升级|购买)[^。]*(?:提升|提高|解锁|获得|更高)[^。]*",
     re.IGNORECASE | re.MULTILINE,
 )
