@@ -80,6 +80,10 @@ _TO_TLS = regex(
 """What nginx, servers in Go, Apache and Tomcat say to a request without TLS."""
 
 
+_TOKEN_RATE = regex(r"\btokens\b[^.]{0,40}\bwait\b", re.IGNORECASE)
+"""Too many tokens in some time, and not in one prompt: Bedrock says so without a number."""
+
+
 class HostError(ProviderError):
     """A failure that a host reported. about_request: a request without what it refuses may be accepted."""
 
@@ -185,7 +189,7 @@ def _kind(found: Report) -> str:
     named, words = found.named_status, found.words
     status = _standard(found.status) or named
     unsure = status in (0, 400, 422, 424, 500)
-    if unsure and named == 429 and not TOO_LARGE.search(words):
+    if unsure and (named == 429 or _TOKEN_RATE.search(words)) and not TOO_LARGE.search(words):
         return "rate_limited"
     if status in (0, 400, 422, 500) and FAILED_GENERATION.search(words):
         return "malformed"
