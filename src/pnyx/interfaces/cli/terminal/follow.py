@@ -21,6 +21,7 @@ from ....providers.installed import address, key_variables
 from ....run.batch import Batch
 from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
+from ....run.spec import Spec
 from ...render.terminal import ClosedPipe
 from ...service import RunService
 from ...stop_signals import stop_signals
@@ -133,11 +134,17 @@ async def _note_price(service: RunService, handle: RunHandle, output: Output) ->
     bounds = plan(spec, await service.cost_factor(spec))
     if bounds.cost_usd == 0:
         return
-    cap = "" if spec.budget_usd is None else f"; it pauses before it costs {money(spec.budget_usd)}"
+    cap = "" if spec.budget_usd is None else f"; {_cap_words(spec, money(spec.budget_usd))}"
     if bounds.cost_usd is not None or bounds.expected_usd is not None:
         output.note(f"expected cost: {price_words(bounds)}{cap}", "dim")
     elif why := why_unknown(spec, bounds):
         output.note(f"expected cost unknown: {why}{cap}", "dim")
+
+
+def _cap_words(spec: Spec, cap: str) -> str:
+    if any(seat.price is None for seat in spec.callable_seats):
+        return f"calls without a price do not count against its budget of {cap}"
+    return f"it pauses before it costs {cap}"
 
 
 async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
