@@ -151,7 +151,9 @@ def environment(folder: Path, url: str) -> dict[str, str]:
     """url: of the database; empty for none."""
     files = {"PNYX_CONFIG": str(folder / "config.toml")}
     folders = {"XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
-    return {**os.environ, **files, **folders, **({"PNYX_DATABASE": url} if url else {})}
+    env = {**os.environ, **files, **folders, **({"PNYX_DATABASE": url} if url else {})}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # which would add the time of compiling what only some import
+    return env
 
 
 def run_command(args: list[str], env: dict[str, str], may_fail: bool) -> tuple[float, float, float]:

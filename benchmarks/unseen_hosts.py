@@ -163,19 +163,19 @@ class _Codes(dict[str, int]):
 
 
 def record(words: list[Words], found: list[tuple[str, Row]]) -> dict[str, set[str]]:
-    """Note what each pattern finds something in, for each host. Returns the hosts of each code."""
+    """Note what each pattern finds something in, for each host. Returns the hosts of each code.
+
+    A pattern is tried on all that any pattern is given: which is tried first says nothing about a word.
+    """
     codes, hosts = _Codes(failure_words._STATUSES), collections.defaultdict[str, set[str]](set)
+    texts = collections.defaultdict[str, set[str]](set)
     host = ""
     for one in words:
         compiled = re.compile(one.text, one.flags)
         for method in ("search", "match", "fullmatch", "finditer", "findall", "sub", "split"):
 
-            def call(
-                *args: Any, one: Words = one, method: str = method, compiled: Any = compiled, **options: Any
-            ) -> Any:
-                text = next(arg for arg in args[method == "sub" :] if isinstance(arg, str))
-                if compiled.search(text):
-                    one.texts[host].add(text)
+            def call(*args: Any, method: str = method, compiled: Any = compiled, **options: Any) -> Any:
+                texts[host].add(next(arg for arg in args[method == "sub" :] if isinstance(arg, str)))
                 return getattr(compiled, method)(*args, **options)
 
             one.lazy.__dict__[method] = call
@@ -188,6 +188,9 @@ def record(words: list[Words], found: list[tuple[str, Row]]) -> dict[str, set[st
             hosts[code].add(host)
     for one in words:
         one.use(one.text)
+        search = re.compile(one.text, one.flags).search
+        for host, some in texts.items():
+            one.texts[host] = set(filter(search, some))
     return hosts
 
 

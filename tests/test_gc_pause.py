@@ -95,6 +95,15 @@ def test_a_program_that_runs_for_long_collects_once_it_has_started() -> None:
 
 @pytest.mark.parametrize("command", [["serve", "--port", "0"], ["mcp"]])
 def test_commands_that_run_for_long_end_the_delay(command: list[str], tmp_path: Path) -> None:
+    assert_ends_delay(command, tmp_path)
+
+
+def test_a_worker_ends_the_delay(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", postgres_url)
+    assert_ends_delay(["worker"], tmp_path)
+
+
+def assert_ends_delay(command: list[str], tmp_path: Path) -> None:
     code = f"""
         import os, threading, time
         from pnyx.interfaces.cli import main

@@ -79,6 +79,19 @@ def test_one_that_does_not_load_is_tried_once(install: Install, tmp_path: Path) 
     assert tries.read_text() == "x"
 
 
+def test_one_that_lacked_a_descriptor_loads_later(install: Install, tmp_path: Path) -> None:
+    install(
+        "acme-late",
+        GROUP,
+        "late = acme_late:NUMBER",
+        f"import errno, pathlib\nif not pathlib.Path({str(tmp_path / 'free')!r}).exists():\n"
+        "    raise OSError(errno.EMFILE, 'Too many open files')\nNUMBER = 7",
+    )
+    assert "Too many open files" in str(NUMBERS.broken()["late"])
+    (tmp_path / "free").touch()
+    assert NUMBERS.get("late") == 7
+
+
 def test_a_name_that_two_packages_register_is_used_for_neither(install: Install) -> None:
     install("first", GROUP, "two = plugin_a:N", "N = 2")
     install("second", GROUP, "two = plugin_b:N", "N = 3")

@@ -31,9 +31,14 @@ def _points(group: str) -> dict[str, tuple[EntryPoint, ...]]:
 
 @cache
 def _load(point: EntryPoint) -> tuple[object, BaseException | None]:
-    """The object of an entry point, or why its module does not load: tried once in a process."""
+    """The object of an entry point, or why its module does not load: tried once in a process.
+
+    Raises `OSError` and `MemoryError`: a process without descriptors or memory may load it later.
+    """
     try:
         return point.load(), None
+    except (OSError, MemoryError):
+        raise
     except (Exception, SystemExit) as exc:
         return None, exc
 
@@ -76,7 +81,12 @@ class Plugins(Generic[T]):
             raise ConfigError(
                 f"{self._noun} {name!r} is registered by {self.distribution(name)}; uninstall all but one"
             )
-        found, failure = _load(point)
+        found: object = None
+        failure: BaseException | None
+        try:
+            found, failure = _load(point)
+        except (OSError, MemoryError) as exc:
+            failure = exc
         problem = f"does not load: {failure}"
         if failure is None:
             try:

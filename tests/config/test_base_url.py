@@ -12,7 +12,7 @@ NO_HOST = (
     "must be an address such as http://host:8000/v1, or http://[::1]:8000/v1 for IPv6, "
     "with a port from 1 to 65535 or none"
 )
-AZURE = "https://NAME.openai.azure.com/openai/deployments/D?api-version=2024-10-21"
+AZURE = "https://name.openai.azure.com/openai/deployments/D?api-version=2024-10-21"
 
 
 @pytest.mark.parametrize("url", [AZURE, f"{AZURE}&x=", "http://127.0.0.1:9000/v1", "https://host/v1?", None])
@@ -39,6 +39,22 @@ def test_a_query_with_a_key_is_refused_and_not_shown(url: str) -> None:
     assert "planted" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("url", "same"),
+    [
+        ("HTTPS://API.Host/v1", "https://api.host/v1"),
+        ("Http://LOCALHOST:8000/V1/Own", "http://localhost:8000/V1/Own"),
+        (
+            "https://NAME.openai.azure.com/openai/D?api-version=A",
+            "https://name.openai.azure.com/openai/D?api-version=A",
+        ),
+        ("HTTP://[FE80::1]:8000", "http://[fe80::1]:8000"),
+    ],
+)
+def test_scheme_and_host_may_have_capitals(url: str, same: str) -> None:
+    assert host_url(url) == same
+
+
 def test_the_address_of_a_search_service_has_no_query() -> None:
     with pytest.raises(ValueError, match="without user, password, query or fragment"):
         plain_url(AZURE)
@@ -52,7 +68,6 @@ def test_the_address_of_a_search_service_has_no_query() -> None:
         ("https//host/v1", "must start with http:// or https://"),
         ("http:host", "must start with http:// or https://"),
         ("http:///v1", "must start with http:// or https://"),
-        ("HTTPS://host/v1", "must start with http:// or https://"),
         ("localhost:8000/v1", "must start with http:// or https://"),
         (" http://host/v1", "must start with http:// or https://"),
         ("http://host /v1", "must be an address without spaces"),

@@ -1,11 +1,13 @@
-"""Values that are too large for the ledger or a clock are refused in the settings."""
+"""Settings of the wrong size are refused, and each default can be written in a file."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from pnyx.config.describe import describe
 from pnyx.config.load import load
 from pnyx.config.schema import Settings
 from pnyx.errors import ConfigError
@@ -13,9 +15,8 @@ from pnyx.errors import ConfigError
 
 def load_text(folder: Path, text: str, **env: str) -> Settings:
     (folder / "settings.toml").write_text(text)
-    return load(
-        env={"HOME": str(folder), "PNYX_CONFIG": "settings.toml", **env}, cwd=folder, protocol_names=()
-    )
+    env = {"HOME": str(folder), "PNYX_CONFIG": "settings.toml", **env}
+    return load(env=env, cwd=folder, protocol_names=("consensus",))
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,23 @@ def test_a_variable_that_is_too_large_is_refused_and_the_largest_value_is_accept
     ):
         load_text(tmp_path, "", PNYX_BUDGET_RUN_USD="1e12")
     assert load_text(tmp_path, "", PNYX_BUDGET_RUN_USD="1e9").budget.run_usd == 1e9
+
+
+def test_each_default_can_be_written_in_a_file(tmp_path: Path) -> None:
+    defaults = [each for each in describe(load_text(tmp_path, "")) if each.value is not None]
+    assert {"storage.keep", "serve.hosts", "run.retries"} <= {each.key for each in defaults}
+    for each in defaults:
+        table, _, name = each.key.rpartition(".")
+        text = f"[{table}]\n{name} = {json.dumps(each.value)}"  # which TOML reads alike
+        assert each.value in [
+            found.value for found in describe(load_text(tmp_path, text)) if found.key == each.key
+        ]
+
+
+def test_what_is_kept_by_retention_is_a_list_of_known_names(tmp_path: Path) -> None:
+    assert load_text(tmp_path, '[storage]\nkeep = ["tagged"]').storage.keep == ("tagged",)
+    assert load_text(tmp_path, "[storage]\nkeep = []").storage.keep == ()
+    with pytest.raises(
+        ConfigError, match=r"storage.keep\[0\] in .* must be one of 'tagged', 'pinned' or 'feedback'"
+    ):
+        load_text(tmp_path, '[storage]\nkeep = ["starred"]')

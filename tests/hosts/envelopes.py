@@ -18,7 +18,7 @@ FORMS = ("responses", "cohere", "converse")
 Path = tuple[str | int, ...]
 """Where a value stands: the number of its document, then keys and numbers."""
 OTHER_TYPES: tuple[Any, ...] = (0, 7, 1.5, True, False, "", "x", [], ["x"], [{"x": 1}], {}, {"x": 1})
-UNKNOWN = (None, 1, "x", {"x": [1, {"y": None}]}, [None, "x"])
+UNKNOWN = (None, 1, "x", {"x": [1, {"y": None}]}, [None, "x"], {"content": "No."})
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,3 +81,10 @@ def test_the_cause_in_the_details_of_google_is_shown() -> None:
 
 def test_an_empty_report_is_the_phrase_of_its_status() -> None:
     assert str(failure(read_report(402, "{}"))) == "HTTP 402: Payment Required"
+
+
+@pytest.mark.parametrize("status", [0, 400, 422, 429, 500])
+@pytest.mark.parametrize("prefix", ["", "ThrottlingException: ", "An error occurred (ThrottlingException): "])
+def test_a_rate_of_tokens_is_no_long_prompt_without_its_code_either(status: int, prefix: str) -> None:
+    words = f"{prefix}Too many tokens, please wait before trying again."
+    assert failure(read_report(status, json.dumps({"message": words}))).kind == "rate_limited"

@@ -86,6 +86,7 @@ class Unpriced:
         ({"round": 1}, "no option 'round'; did you mean rounds"),
         ({"options": {"round": 1}}, "no option 'round'; did you mean rounds"),
         ({"budget": 1}, "no option 'budget'; did you mean budget_usd"),
+        ({"reasoning_effort": "low"}, "no option 'reasoning_effort'; did you mean effort"),
         ({"budget_usd": -1}, "budget_usd must be a number above 0"),
         ({"budget_usd": math.nan}, "budget_usd must be a number above 0"),
         ({"deadline_s": 0}, "deadline_s must be a number above 0"),

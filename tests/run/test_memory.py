@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from pnyx.providers.base import Call
 from pnyx.run import handle as handle_module
 from pnyx.run.reserves import Reserve, read_reserves
 from pnyx.store.records import runs as store
+from tests.support.garbage import garbage_of_pnyx
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
 
@@ -152,15 +152,6 @@ async def test_an_ended_run_is_freed_without_a_collection_of_garbage(
 
     node = make(Host(sometimes))
     await run()  # compiles statements, and fills caches
-    gc.collect()
-    gc.disable()
-    try:
+    with garbage_of_pnyx() as garbage:
         assert await run() > 4
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        ours = [one for one in gc.garbage if type(one).__module__.startswith("pnyx")]
-    finally:
-        gc.set_debug(0)
-        gc.enable()
-        gc.garbage.clear()
-    assert ours == []
+    assert garbage == []

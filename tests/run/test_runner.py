@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from pnyx.core.events import CallFailed, CallStarted, Event, RunFinished, RunStarted, Token
 from pnyx.core.protocol import Protocol
 from pnyx.errors import Diverged, NotFound, ProviderError, UsageError
-from pnyx.interfaces.views.outcome import headline
+from pnyx.interfaces.views.outcome import headline, stop_message
 from pnyx.protocols import get
 from pnyx.providers.base import Call, Completion
 from pnyx.run.result import Result, exit_code
@@ -92,6 +92,18 @@ async def test_a_watcher_can_reconnect_with_the_last_event_it_saw(make: Callable
     rest = [event async for event in handle.events(after=first[-1].seq or 0)]
     assert [*first, *rest] == await node.log(handle.run_id)
     assert [e async for e in handle.events(after=rest[-1].seq or 0)] == []
+
+
+async def test_a_run_whose_deadline_passes_while_calls_fail_says_why(make: Callable[[Host], Node]) -> None:
+    def busy(call: Call) -> ProviderError:
+        return ProviderError("overloaded", "no capacity.", retry_after=0.05)
+
+    paused = await (await make(Host(busy)).start(deadline_s=0.5, retries=20)).result()
+    assert paused.stop_reason == "deadline"
+    message = paused.detail["message"]
+    assert message.startswith("The deadline of the run has passed, after no capacity. Resume")
+    assert "no capacity" in stop_message(paused.to_json())
+    assert "no capacity" not in stop_message(paused.to_json(), ["no capacity."])
 
 
 async def test_a_seat_that_fails_its_retries_is_dropped_and_the_run_continues(

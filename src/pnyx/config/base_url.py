@@ -13,6 +13,8 @@ __all__ = ["BaseUrl", "HostUrl", "host_url", "plain_url"]
 SECRET = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 """What the names of parameters hold whose values are keys."""
 
+ORIGIN = re.compile(r"^https?://[^/]*", re.IGNORECASE)
+"""What capital letters do not change in an address."""
 ENDPOINT = re.compile(r"(/chat/completions|/completions|/responses|/messages)/?$")
 """What documents of hosts print after the address that is wanted here."""
 OWN = re.compile(r"(/(?:api/(?:v1/)?)?generate(?:_stream)?|/api/chat|/invocations|/invoke|/predict)/?$")
@@ -20,12 +22,14 @@ OWN = re.compile(r"(/(?:api/(?:v1/)?)?generate(?:_stream)?|/api/chat|/invocation
 
 
 def plain_url(base_url: str | None, *, without: str = "user, password, query or fragment") -> str | None:
-    """Return the address of a host. Raises `ValueError`, which never shows it, if it has more than a path.
+    """Return the address of a host, its scheme and name in small letters. Raises `ValueError`, which never
+    shows it, if it has more than a path.
 
     without: what it must not have, for the message.
     """
     if base_url is None:
         return None
+    base_url = ORIGIN.sub(lambda found: found[0].lower(), base_url)
     if not re.match(r"https?://(?!/)", base_url):
         raise ValueError("must start with http:// or https://")
     if re.search(r"\s", base_url):
@@ -69,12 +73,12 @@ def host_url(base_url: str | None) -> str | None:
     """Like `plain_url`, with a query: Azure wants the version of its API in one. It may hold no key."""
     if base_url is None:
         return None
-    address, _, query = base_url.partition("?")
-    plain_url(address, without="user, password or fragment")
+    address, mark, query = base_url.partition("?")
+    address = plain_url(address, without="user, password or fragment") or ""
     names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
     if re.search(r"[\s@?#\\]|[^ -~]", query) or any(map(SECRET.search, names)):
         raise ValueError("must be an http or https address whose query, if any, has no key: set api_key_env")
-    return base_url
+    return address + mark + query
 
 
 BaseUrl = Annotated[str | None, AfterValidator(plain_url)]

@@ -201,7 +201,11 @@ class StorageSettings(Table):
 
     url: Annotated[str, Field(min_length=1), AfterValidator(_known_database)] | None = None
     retention: Annotated[str, AfterValidator(_duration)] | None = None
-    keep: tuple[Literal["tagged", "pinned", "feedback"], ...] = ("tagged", "pinned", "feedback")
+    keep: Annotated[tuple[Literal["tagged", "pinned", "feedback"], ...], Field(strict=False)] = (
+        "tagged",
+        "pinned",
+        "feedback",
+    )
 
 
 _SEARCH_KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY"}

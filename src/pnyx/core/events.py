@@ -260,8 +260,8 @@ class Budget(_Base):
 
     kind: "warning" (a threshold was passed) | "exhausted" (the next call, which may cost `next_usd`, does not
     fit; or the run, which is expected to cost `expected_usd`, is not begun) | "raised" | "overrun" (a call
-    cost `overrun_usd` more than its reservation). expected_usd: if the next call does not fit into the run's
-    own budget, what the run still needs.
+    cost `overrun_usd` more than its reservation). needed_usd: if the next call does not fit into the run's
+    own budget, what the run still needs to finish.
     """
 
     type: ClassVar[Literal["budget"]] = "budget"
@@ -273,6 +273,7 @@ class Budget(_Base):
     overrun_usd: float = 0.0
     next_usd: float | None = None
     expected_usd: float | None = None
+    needed_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

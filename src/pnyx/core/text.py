@@ -83,9 +83,10 @@ class Preamble:
     since other questions may have the same context. notice: explains the nonce, before the first
     contribution. contributions: what seats have written, oldest first. needed: the places
     of those that the task needs. needed_short: the places of those that a short prompt shows; a long one
-    shows all. fences: contributions that are already fenced, by what determines the result. Names in the
-    system message, in the question and in `subject` are subject matter. texts: long texts that prompts of a
-    run have in common, so that each is in memory once.
+    shows all. own_order: the contributions are in an order that no other prompt has. fences: contributions
+    that are already fenced, by what determines the result. Names in the system message, in the question and
+    in `subject` are subject matter. texts: long texts that prompts of a run have in common, so that each is
+    in memory once.
     """
 
     system: Draft
@@ -95,6 +96,7 @@ class Preamble:
     contributions: tuple[Material, ...] = ()
     needed: frozenset[int] = frozenset()
     needed_short: frozenset[int] = frozenset()
+    own_order: bool = False
     subject: str = ""
     fences: dict[tuple[object, ...], tuple[str, str, str]] = field(default_factory=dict, compare=False)
     texts: dict[str, str] = field(default_factory=dict, compare=False)
@@ -209,7 +211,7 @@ class _Rendering:
             "".join(self.out).rstrip() + "\n",
             tuple(self.material),
             before.shared(_joined(_strings(part, self.nonce) for part in (system, role))),
-            (*breaks, *(end for _, end in blocks)),
+            (*breaks, *(end for _, end in blocks if not before.own_order)),
             spare,
             tuple(self.images),
         )

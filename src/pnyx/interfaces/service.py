@@ -28,6 +28,7 @@ from ..run.leases.runs_at_once import RETRY_S, check_runs_at_once, too_many_runs
 from ..run.options.key_limits import effective_limits
 from ..run.request import RunRequest
 from ..run.resolve import resolve
+from ..run.resources import check_providers
 from ..run.runner import Runner
 from ..run.spec import Spec
 from ..run.worker import Worker
@@ -202,7 +203,7 @@ class RunService(RunRecords):
     def check_providers(self, spec: Spec) -> None:
         """Raise `UsageError` or `ConfigError` for a run that could not start, before it costs anything."""
         spec.check()
-        self.runner.resources.check_providers(spec)
+        check_providers(spec, self.runner.resources.providers)
 
     async def start(self, spec: Spec) -> RunHandle:
         """Start a run in this process. Raises `UsageError`, `ConfigError`, `StoreError`."""

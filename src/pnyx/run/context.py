@@ -17,6 +17,7 @@ from ..store.money.ledger import Account
 from ..tools import Toolbox
 from .broadcast import Broadcast
 from .calls.circuit_breaker import CircuitBreakers
+from .calls.counted_prompts import CountedPrompts
 from .calls.hedging import Hedging
 from .calls.limits import Deadline, Gate
 from .calls.warm_up import WarmUp
@@ -45,7 +46,7 @@ class RunContext:
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
     `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
     process. unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
-    whether requests to hosts name the span of a call.
+    whether requests to hosts name the span of a call. counted_prompts: in this process.
     """
 
     run_id: str
@@ -73,6 +74,7 @@ class RunContext:
     settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
     shortest_answer: int | None = None
+    counted_prompts: CountedPrompts = field(default_factory=CountedPrompts)
     unaffordable: OutOfBudget | None = None
     observer: Observer | None = None
     propagate: bool = False
@@ -108,9 +110,11 @@ class RunContext:
     def check(self) -> None:
         """Raise `Halted` if the run must not send another request."""
         if self.deadline.left <= 0:
+            trouble = next(reversed(self.summary.failing.values()), "")
+            after = f", after {trouble.removesuffix('.')}" if trouble else ""
             self.halt.request(
                 DeadlinePassed(
-                    "The deadline of the run has passed. "
+                    f"The deadline of the run has passed{after}. "
                     f"Resume with: pnyx resume {self.run_id} --deadline SECONDS"
                 )
             )

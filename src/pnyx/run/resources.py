@@ -36,7 +36,14 @@ from .spending.budget import RunBudget, nusd
 from .spending.claim import Claim
 from .spending.waiting import Waiting
 
-__all__ = ["RunResources"]
+__all__ = ["RunResources", "check_providers"]
+
+
+def check_providers(spec: Spec, providers: Providers) -> None:
+    """Raise `ConfigError` for all that the providers of the seats lack, such as keys."""
+    seats, images = spec.callable_seats, any(file.is_image for file in spec.files)
+    beyond_text = {seat.provider for seat in seats if spec.tools or (images and seat.images)}
+    providers.check((seat.provider for seat in seats), beyond_text)
 
 
 class RunResources:
@@ -58,7 +65,7 @@ class RunResources:
         Raises `ConfigError` if providers of seats lack something, such as their keys, or if grounding has no
         search: before any call costs money.
         """
-        self.check_providers(spec)
+        check_providers(spec, self.providers)
         without_search = await seats_without_search(spec.seats, self.providers.get) if spec.searches else ()
         needed = (*spec.tools, grounding.TOOL) if spec.ground else spec.tools
         if spec.searches and not without_search:
@@ -72,12 +79,6 @@ class RunResources:
         if without_search:
             notes = (*notes, missing_search_note(without_search, SEARCH in self.toolbox.tools))
         return notes
-
-    def check_providers(self, spec: Spec) -> None:
-        """Raise `ConfigError` for all that the providers of the seats lack."""
-        seats, images = spec.callable_seats, any(file.is_image for file in spec.files)
-        beyond_text = {seat.provider for seat in seats if spec.tools or (images and seat.images)}
-        self.providers.check((seat.provider for seat in seats), beyond_text)
 
     def missing_tools(self, spec: Spec) -> set[str]:
         """Return the run's tools that are not available here. Hosts that search need no search tool."""

@@ -106,6 +106,7 @@ class Summary:
     exhausted: the last one. cut: replies that ended at a token limit. silent: seat -> why it last gave no
     answer, for all seats that once gave none; unanswered: the keys of those calls. too_long: the seats that a
     prompt did not fit. answered: the seats that gave an answer. models: seat -> its model, once it was asked.
+    failing: key -> why the last attempt failed, of calls that would be tried again.
     """
 
     usage: dict[str, Any] = field(
@@ -129,6 +130,7 @@ class Summary:
     too_long: set[str] = field(default_factory=set)
     answered: set[str] = field(default_factory=set)
     models: dict[str, str] = field(default_factory=dict)
+    failing: dict[str, str] = field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[dict[str, Any], ...]:
@@ -151,6 +153,8 @@ class Summary:
         if isinstance(event, CallStarted | CallFinished | CallFailed):
             self.cost.add(event)
             self.usage["cost_usd"] = self.cost.usd
+        if isinstance(event, CallFinished | CallFailed):
+            self.failing.pop(event.key or "", None)
         match event:
             case CallStarted():
                 self.usage["calls"] += 1
@@ -168,6 +172,8 @@ class Summary:
                     self.usage[name] += getattr(event, name)
                 if event.final:
                     self._miss(event, event.message)
+                else:
+                    self.failing[event.key or ""] = event.message
                 if event.kind == "too_long":
                     self.too_long.add(event.seat or "")
             case SeatDropped():

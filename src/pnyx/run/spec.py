@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 from .. import protocols
+from ..config.layers import dotted
 from ..core.context.files import File, contents, file_rows
 from ..core.decision import Given
 from ..core.documents import build, to_document
@@ -288,9 +289,10 @@ class Spec:
         unknown = sorted({seat.model for seat in self.callable_seats if seat.price is None})
         capped = any(cap is not None for cap in self.caps.values())
         if unknown and capped and not self.allow_unknown_price:
+            tables = ", ".join(f"[{dotted(['models', model])}]" for model in unknown)
             raise ConfigError(
                 f"a budget is set, but the price of {', '.join(unknown)} is unknown; set input_price and "
-                f'output_price in [models."{unknown[0]}"], or allow_unknown_price in [budget]'
+                f"output_price in {tables}, or allow_unknown_price in [budget]"
             )
         if self.searches and self.search_price is None and capped and not self.allow_unknown_price:
             raise ConfigError(

@@ -131,7 +131,9 @@ _FIELDS: Mapping[type[Event], tuple[Callable[[Any], dict[str, Any]], tuple[str, 
     ToolCalled: (_picked("tool", "ok", "elapsed_s"), ("arguments", "outcome")),
     VoteTallied: (lambda event: {"rule": event.rule, "candidates": len(event.tally)}, ("tally", "winner")),
     Budget: (
-        _picked("kind", "scope", "spent_usd", "reserved_usd", "cap_usd", "next_usd", "expected_usd"),
+        _picked(
+            "kind", "scope", "spent_usd", "reserved_usd", "cap_usd", "next_usd", "expected_usd", "needed_usd"
+        ),
         (),
     ),
     RunFinished: (_finished, ()),

@@ -158,7 +158,8 @@ def test_an_address_that_serves_web_pages(tmp_path: Path, path: str, words: str)
 @pytest.mark.parametrize(
     ("variable", "proxy", "words"),
     [
-        ("ALL_PROXY", "socks5://me:planted@127.0.0.1:9", "SOCKS proxies are not supported: set HTTPS_PROXY"),
+        ("ALL_PROXY", "socks5://me:planted@127.0.0.1:9", "SOCKS proxies are not supported: set ALL_PROXY"),
+        ("HTTP_PROXY", "socks4://127.0.0.1:9", "set HTTP_PROXY to an HTTP proxy, or unset it"),
         ("HTTP_PROXY", "http://127.0.0.1:port", "check base_url, and that HTTP_PROXY starts with http://"),
         ("HTTP_PROXY", "http://me:planted@127.0.0.1:9", "(connection refused): check HTTP_PROXY"),
         ("ALL_PROXY", "http://me:planted@127.0.0.1:9", "(connection refused): check ALL_PROXY"),

@@ -171,3 +171,34 @@ def test_the_doctor_warns_of_a_disk_that_is_nearly_full(
     assert done.code == 0
     assert "here.db, whose disk has only 150 MB left" in done.out
     assert "pnyx prune --older-than 90d" in done.out
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "ready"),
+    [
+        ("", True, True),
+        ("", False, False),
+        ('[providers.other]\nkind = "openai"\napi_key_env = "OTHER_KEY"\n', True, False),
+        ("[budget]\nrun_usd = 1.0\n", True, False),
+        ("[budget]\nrun_usd = 1.0\nallow_unknown_price = true\n", True, True),
+        (
+            '[models."lab:beta"]\ninput_price = 1.0\noutput_price = 2.0\n[budget]\nday_usd = 1.0\n',
+            True,
+            False,
+        ),
+        ('[models."lab:alpha"]\ncontext = 100\n', True, True),
+    ],
+)
+def test_the_doctor_is_ready_if_and_only_if_a_question_is_asked(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch, more: str, key: bool, ready: bool
+) -> None:
+    seats = ["lab:alpha", "lab:beta", "other:gamma" if "other" in more else "lab:gamma"]
+    host = f'[providers.lab]\nkind = "openai"\nbase_url = "{lab.openai}"\napi_key_env = "LAB_KEY"\n'
+    Path("lab.toml").write_text(f"{host}{more}[panel]\nseats = {seats}\n")
+    if not key:
+        monkeypatch.delenv("LAB_KEY")
+    done, asked = pnyx("doctor", "--json"), pnyx("ask", "--quick", "Why?")
+    assert (done.code, done.json["ready"], asked.code != 2) == (not ready, ready, ready), asked.err
+    panel = done.json["findings"][-1]
+    if "but no question is asked" in panel["found"]:
+        assert asked.err.strip().removeprefix("pnyx: ") in panel["found"]

@@ -81,7 +81,35 @@ def test_a_host_is_tested_and_its_models_are_the_seats(host: ScriptedHost) -> No
     Path("new.toml").write_text(text.replace("# [", "[").replace("# input", "input").replace("# out", "out"))
 
 
-def test_nothing_is_written_for_a_key_that_the_host_rejects(host: ScriptedHost) -> None:
+def test_a_host_by_its_url_that_wants_a_key_names_the_variable(host: ScriptedHost) -> None:
+    host.on("/models", status=401, message="a key, please")
+    done = init("--base-url", host.openai)
+    assert done.code == 2
+    assert "provider local needs its key in $LOCAL_API_KEY. Set it with: export LOCAL_API_KEY" in done.err
+    assert not Path("new.toml").exists()
+
+
+def test_a_person_types_the_key_of_a_host_by_its_url(host: ScriptedHost) -> None:
+    host.on("/models", status=401, message="a key, please")
+    with screen("init", "--file", "new.toml", "--style", "fast", "--budget", "1") as terminal:
+        terminal.wait_for("1. Where do your models run?")
+        terminal.type(f"{host.openai}\n")
+        terminal.wait_for("Key of local (not shown)")
+        host.on("/models")
+        terminal.type(f"{KEY}\n")
+        terminal.wait_for("Write new.toml?")
+        terminal.type("\n")
+        assert terminal.end() == 0
+    assert host.listings[-1]["authorization"] == f"Bearer {KEY}"
+    text = Path("new.toml").read_text()
+    assert 'api_key_env = "LOCAL_API_KEY"' in text
+    assert KEY.encode() not in terminal.seen + text.encode()
+
+
+def test_nothing_is_written_for_a_key_that_the_host_rejects(
+    host: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_API_KEY", "sk-wrong-key-0001")
     host.on("/models", status=401, message="wrong key")
     done = init("--base-url", host.openai, "--model", "local:alpha*3")
     assert done.code == 1

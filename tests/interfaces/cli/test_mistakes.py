@@ -264,6 +264,14 @@ def test_before_the_first_question_nothing_is_created(lab: ScriptedHost, home: P
         assert done.err == "no runs yet\n"
 
 
+def test_hosts_that_replied_are_not_suspected(lab: ScriptedHost) -> None:
+    lab.on("*", refusal="I cannot help.")
+    done = pnyx("ask", "-p", "voting", "Why?")
+    assert done.code == 3
+    assert "abstained: refusal: I cannot help." in done.err
+    assert "pnyx doctor" not in done.err
+
+
 def test_a_host_that_is_down_is_explained_once_with_its_address_and_the_doctor(
     lab: ScriptedHost, tmp_path: Path
 ) -> None:

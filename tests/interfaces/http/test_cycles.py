@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import httpx2
 import pytest
 
+from tests.support.garbage import garbage_of_pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, open_server
 from tests.support.waiting import until
@@ -56,16 +56,7 @@ async def test_what_a_request_needs_is_freed_with_it(lab: ScriptedHost, act: Act
         for _ in range(2):  # compiles statements, and fills caches
             await act(server, client)
         await until(lambda: server.service.active == 0)
-        gc.collect()
-        gc.disable()
-        try:
+        with garbage_of_pnyx() as garbage:
             await act(server, client)
             await until(lambda: server.service.active == 0)
-            gc.set_debug(gc.DEBUG_SAVEALL)
-            gc.collect()
-            ours = [one for one in gc.garbage if type(one).__module__.startswith("pnyx")]
-        finally:
-            gc.set_debug(0)
-            gc.enable()
-            gc.garbage.clear()
-    assert ours == []
+    assert garbage == []

@@ -69,6 +69,7 @@ def test_a_text_in_place_of_a_list_is_its_only_entry(text: str) -> None:
         ({"question": 12}, "question must be text, not 12"),
         ({"rounds": "2"}, "question is missing"),
         ({"question": "Why?", "option": "{}"}, "unknown key 'option'; did you mean options?"),
+        ({"question": "Why?", "reasoning_effort": "low"}, "'reasoning_effort'; did you mean effort?"),
     ],
 )
 def test_what_cannot_be_read_is_refused_as_it_was_sent(arguments: dict[str, Any], message: str) -> None:

@@ -138,13 +138,20 @@ def test_wrapping_loses_only_whitespace(text: str) -> None:
         ("$0.0139 · 4.0 s.", ["$0.0139 ·", "4.0 s."]),
         ("運用の負担が最も大きな、費用です", ["運用の負担が", "最も大きな、", "費用です"]),
         ("x 費用 of https://a.example/b", ["x 費用 of", "https://a.exa", "mple/b"]),
+        ("so: pnyx show x", ["so:", "pnyx show x"]),
+        ("it · pnyx ask x y", ["it ·", "pnyx ask x y"]),
+        ("with: pnyx resume 1bw5zk", ["with: pnyx", "resume 1bw5zk"]),
     ],
 )
 def test_a_line_ends_where_a_reader_expects_it(text: str, lines: list[str]) -> None:
     assert list(wrap(text, 13)) == lines
 
 
-@given(st.text(st.characters(categories=["L", "Zs", "Nd"]), max_size=100), st.integers(4, 40))
+@given(
+    st.text(st.characters(categories=["L", "Zs", "Nd"]), max_size=100)
+    | st.lists(st.sampled_from(["pnyx", "show", "a:", "·", "abcdefgh", "費用"])).map(" ".join),
+    st.integers(4, 40),
+)
 def test_no_line_is_wider_than_the_terminal(text: str, width: int) -> None:
     assert all(cell_len(line) <= width for line in wrap(text.lstrip(), width))
 

@@ -112,18 +112,18 @@ def test_a_dropped_seat_has_one_entry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("absent", "word", "text"),
+    ("absent", "word", "reply", "text"),
     [
-        ("empty", "", "abstained: empty reply"),
-        ("empty", "tool_calls", "abstained: empty reply (tool_calls)"),
-        ("refusal", "", "abstained: refusal"),
-        ("refusal", "refusal", "abstained: refusal"),
-        ("refusal", "SAFETY", "abstained: refusal (SAFETY)"),
+        ("empty", "", "", "abstained: empty reply"),
+        ("empty", "tool_calls", " \n", "abstained: empty reply (tool_calls)"),
+        ("refusal", "", "I won't.\nSorry.", "abstained: refusal: I won't. Sorry."),
+        ("refusal", "refusal", "No. " * 100, f"abstained: refusal: {'No. ' * 49}…"),
+        ("refusal", "SAFETY", "", "abstained: refusal (SAFETY)"),
     ],
 )
-def test_an_absent_reply_is_an_abstention(absent: str, word: str, text: str) -> None:
-    reply = events.answered_call("Participant B", "challenge", "/1", "", absent=absent, finish_detail=word)
-    _, (entry,) = read(*reply)
+def test_an_absent_reply_is_an_abstention(absent: str, word: str, reply: str, text: str) -> None:
+    call = events.answered_call("Participant B", "challenge", "/1", reply, absent=absent, finish_detail=word)
+    _, (entry,) = read(*call)
     assert (entry.kind, entry.text) == ("silence", text)
 
 

@@ -67,6 +67,18 @@ def test_a_prompt_begins_with_the_one_before_it_up_to_its_breaks() -> None:
     assert len(prompts[-1].breaks) == context + question + contributions
 
 
+def test_no_prefix_ends_in_contributions_of_which_no_other_prompt_has_the_order() -> None:
+    """A host would be paid for writing them to its cache, and never read them."""
+    shown = transcript(*NOTES)
+    opening = shown.opening(TASK()).render(salt="s")
+    own = shown.copy()
+    own.add_all("Answer", {"Participant B": "Beta.", "Participant A": "Alpha."})
+    prompt = own.task(TASK(), own.labels).render(salt="s")
+    assert "Beta." in prompt.text[prompt.breaks[-1] :]
+    assert prompt.breaks == opening.breaks
+    assert prompt.text.startswith(opening.text[: opening.breaks[-1]])
+
+
 def test_another_question_about_the_same_context_and_more_begins_alike() -> None:
     """As a follow-up and as a subtask have it; a host looks for what it knows where parts end."""
     first = transcript(*NOTES[:1]).opening(TASK()).render(salt="s")

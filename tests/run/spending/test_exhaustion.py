@@ -113,6 +113,7 @@ def test_the_suggested_cap_has_room_for_the_rest_of_the_run(spent: int, calls: i
     assert cap >= expectation.total(spent, calls, None)
     assert cap >= 2 * spent or calls < expectation.calls
     assert "the next call may cost" in reason(exhausted)
+    assert exhausted.expected_usd is None
     day = exhausted_event(Exhausted(Account("day:2026-11-25", 1, spent, 0), amount), "")
     assert with_rest(day, expectation, spent, calls) == day
 

@@ -31,7 +31,9 @@ export function budgetText(event: E.Budget): string {
   const of = event.scope.startsWith("run") ? "this run" : event.scope;
   if (event.kind === "exhausted") {
     const left = money(Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0));
-    const problem = event.next_usd == null
+    const problem = event.expected_usd != null
+      ? `the run is expected to cost ${money(event.expected_usd)} and ${left} is left`
+      : event.next_usd == null
       ? `the next call costs more than the ${left} that is left`
       : `the next call may cost up to ${money(event.next_usd)} and ${left} is left`;
     return `budget of ${of} too small: ${problem}`;

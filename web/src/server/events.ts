@@ -147,6 +147,7 @@ export interface Budget extends Base {
   /** Events of version 0.1 lack them. */
   next_usd?: number | null;
   expected_usd?: number | null;
+  needed_usd?: number | null;
 }
 
 export interface RunFinished extends Base {

@@ -84,7 +84,8 @@ export function advice(result: Result): string {
 
 /** The budget that lets a run go on that `event` stops, in USD: the one that `pnyx resume` advises, see `run.spending`. */
 export function sufficientCap(event: Budget): number {
-  const needed = event.spent_usd + event.reserved_usd + Math.max(event.next_usd ?? 0, event.expected_usd ?? 0);
+  const more = Math.max(event.next_usd ?? 0, event.expected_usd ?? 0, event.needed_usd ?? 0);
+  const needed = event.spent_usd + event.reserved_usd + more;
   const unit = 10 ** Math.floor(Math.log10(Math.max(needed, 1e-9)));
   const times = [1, 2, 5, 10].find((n) => n * unit >= needed - 1e-12) ?? 10;
   return Number((times * unit).toPrecision(1));

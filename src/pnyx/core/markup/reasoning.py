@@ -23,6 +23,7 @@ from .reasoning_tags import (
     is_unfinished,
     may_be_bare,
     may_have_tags,
+    next_start,
     plain_thought,
     tag_at,
     tags,
@@ -211,9 +212,8 @@ class ReasoningSplitter:
     def _read_answer(self, is_end: bool, out: list[str]) -> bool:
         """Read the answer up to the next tag, or that tag; False: more text is needed."""
         text, place = self._text, self._place
-        found = STARTS.search(text, place)
-        if found is None or found.start() > place:
-            self._write(self._take(found.start() if found else len(text)), out)
+        if (start := next_start(text, place, is_end)) > place:
+            self._write(self._take(start), out)
             return True
         if not is_end and len(text) - place < LONGEST and is_unfinished(text[place:]):
             return False

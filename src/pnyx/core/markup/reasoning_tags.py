@@ -21,6 +21,7 @@ __all__ = [
     "is_unfinished",
     "may_be_bare",
     "may_have_tags",
+    "next_start",
     "plain_thought",
     "tag_at",
     "tags",
@@ -56,7 +57,7 @@ _MESSAGE_TEXT = r"[^<>\n]{0,80}(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>"
 # Open WebUI and what it is connected to show thoughts in a box that can be opened.
 _DETAILS = r"(?P<opens_details><details\s[^<>\n]{0,80}type=[\"']?reasoning\b[^<>\n]{0,80}>)"
 
-_TAG = regex(
+_TAG_FORMS = (
     rf"(?P<opens_message>{_MESSAGE_STARTS}(?:analysis|commentary){_MESSAGE_TEXT})"
     rf"|(?P<closes_message>{_MESSAGE_STARTS}final{_MESSAGE_TEXT})"
     rf"|(?i:{_DETAILS}|(?P<closes_details></details\s?>))"
@@ -66,6 +67,7 @@ _TAG = regex(
     r"|<\|(?:begin_of_|start_of_)?(?P<opens_bar>thinking|thoughts?|reasoning)\|>"
     r"|<\|(?:/|end_of_|end_)(?P<closes_bar>think|thinking|thoughts?|reasoning)\|>"
 )
+_TAG = regex(_TAG_FORMS)
 
 _END_TOKENS = (
     *("</s><s>", "</s>", "[EOS]", "[unused10]", "<eos>", "<eod>", "<end_of_turn>", "<turn|>"),
@@ -88,10 +90,11 @@ _END_TOKENS = (
 )
 """Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>`,
 `<|…eos…|>`, `<|…sep…|>` or `<|/…|>` count too, and those with the wide bars of DeepSeek and Hunyuan."""
-END_TOKENS = regex(
-    rf"(?:(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos|sep)[a-z_]{{0,20}}\|>"
-    r"|<\|/[a-z_]{1,20}\|>|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])\s*)+"
+_END_TOKEN = (
+    rf"(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos|sep)[a-z_]{{0,20}}\|>"
+    r"|<\|/[a-z_]{1,20}\|>|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])"
 )
+END_TOKENS = regex(rf"(?:{_END_TOKEN}\s*)+")
 """A sequence of end-of-turn tokens."""
 
 BOXES = ("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>", "<|begin_of_solution|>")
@@ -103,7 +106,8 @@ TURN_STARTS = (
     "<|start|>assistant<|message|>",
 )
 """Tokens by which chat templates begin the turn of the model, which a server may leave before its text."""
-WRAPPER = regex(r"(?i)<(?P<name>(?:final_?)?(?:answer|response|output|solution)|final)>")
+_WRAPPER_NAME = r"(?:final_?)?(?:answer|response|output|solution)|final"
+WRAPPER = regex(rf"(?i)<(?P<name>{_WRAPPER_NAME})>")
 """Tags in which models that were trained to think put their answer, behind their thoughts."""
 
 BARE = (
@@ -123,8 +127,12 @@ _BARE_STARTS = (
 BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.", "\n\n")
 
 _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
-STARTS = regex(r"[<\[◁]")
+STARTS = regex(r"[<\[◁](?=[^\W\d]|[/|｜]|\Z)")
 """The first characters of all tags and tokens."""
+_WHOLE = regex(
+    rf"{_TAG_FORMS}|{_END_TOKEN}|(?i:</?(?:{_WRAPPER_NAME})>)"
+    rf"|{'|'.join(map(re.escape, (*TURN_STARTS, *BOXES)))}"
+)
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
 _MARK_STARTS = {mark[0] for mark in _MARKS}
 LONGEST = 300
@@ -154,6 +162,14 @@ def tag_at(text: str, place: int) -> Tag | None:
     """The tag that starts at `place`."""
     found = _TAG.match(text, place)
     return None if found is None else _tag(found)
+
+
+def next_start(text: str, place: int, is_end: bool) -> int:
+    """Where from `place` the next tag or token may start, or the length. is_end: no more text follows."""
+    for found in STARTS.finditer(text, place):
+        if not is_end or _WHOLE.match(text, found.start()):
+            return found.start()
+    return len(text)
 
 
 def tags(text: str, place: int) -> Iterator[Tag]:

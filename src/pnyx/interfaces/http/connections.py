@@ -137,8 +137,13 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._pool.opened(self)
-        self._pool.idle(self)
+        # What has arrived with the connection is read in the next turn of the loop, before the one after it.
+        self.loop.call_soon(self.loop.call_soon, self._watch_first)
         self._wait_for("head", self._pool.head_s, self._refuse_slow_head)
+
+    def _watch_first(self) -> None:
+        if self.cycle is None:
+            self._pool.idle(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._pool.closed(self)
@@ -156,6 +161,13 @@ class Connection(H11Protocol):
         self._watch(has_data=True)
         if self.spare and self.cycle is not None:
             self.cycle.keep_alive = False
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and self._pool.full and self.conn.trailing_data[0]:
+            # The next requests had arrived too. Those that wait for a connection come first.
+            cycle.keep_alive = False
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more. If its request is whole, it still gets the response."""

@@ -21,11 +21,11 @@ KEEP_ALIVE_S = 75
 """How long an idle connection stays open, in seconds: longer than clients and proxies keep theirs, so that no
 request arrives while the connection is being closed, even if the event loop is under load."""
 BACKLOG = 2048
-BURST = 16
+BURST = 4
 """Connections accepted in one turn of the event loop: they count as open only in the next one."""
-RESERVE = BURST + 1
+RESERVE = 4 * BURST + 1
 """Descriptors that are kept open to be closed for new connections once there are no others. What a connection
-makes room with is free only in the next turn."""
+makes room with is free only some turns later."""
 
 
 class Listener(socket.socket):

@@ -31,10 +31,12 @@ _NOT_ONE_CELL = regex("[^\x00-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0590\u2010-\u
 """Characters that may not take one cell; Latin, Greek and Cyrillic letters and dashes do."""
 _CHUNK = regex(
     r"(\s*)("
+    r"(?<=[:·]\s)pnyx [a-z][^;`]*$|"  # a command to copy stays on one line
     r"[\d.,]+ (?:s|min|h|B|kB|MB|GB|%)(?![^\s.,;:)])"  # a figure stays with its unit
     rf"|[{_WIDE}][{_CLOSING}]*"
     rf"|[^\s{_WIDE}]+)"
 )
+_WORD = regex(r"(\s*)(\S+)")
 
 
 class ClosedPipe(Exception):  # noqa: N818 (an event, named after what happened)
@@ -105,7 +107,7 @@ def wrap(text: str, width: int, indent: str = "") -> Iterator[str]:
 def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
     """`text` as lines of at most `width` cells; a word that is wider is cut."""
     line, used = "", _cells(first)
-    for blank, word in _CHUNK.findall(text):
+    for blank, word in _words(text, width - _cells(hang)):
         # Of a line of n words, n widths are computed and not n²/2.
         more = _cells(blank) + _cells(word)
         if used + more <= width:
@@ -122,6 +124,15 @@ def _fill(text: str, width: int, first: str, hang: str) -> Iterator[str]:
                 line, used = hang, _cells(hang) + cells
             line += char
     yield line or first
+
+
+def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
+    """What stays together, with the blanks before it. A command that is wider than `room` does not."""
+    for blank, word in _CHUNK.findall(text):
+        if word.startswith("pnyx ") and _cells(word) > room:
+            yield from _WORD.findall(blank + word)
+        else:
+            yield blank, word
 
 
 def _cells(text: str) -> int:

@@ -46,6 +46,8 @@ def stop_message(result: Mapping[str, Any], known: Collection[str] = ()) -> str:
     reasons = {drop["reason"] for drop in result.get("dropped", ()) if drop["reason"] in message}
     if reasons and reasons <= set(known) and (head := _HEAD.match(message)):
         message = head[0]
+    for trouble in known:
+        message = message.replace(f", after {trouble.removesuffix('.')}", "")
     if status == "paused" and reason != "budget" and "pnyx resume" not in message:
         message += f". Resume with: pnyx resume {result['run_id']}"
     if not message or reason == status:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 from ...core.events import (
@@ -41,6 +42,8 @@ __all__ = ["Entry", "SeatState", "Transcript", "location", "quantity", "seat_nam
 
 TAIL_CHARS = 400
 """Characters of an unfinished reply that are stored for the live view."""
+QUOTED = 200
+"""Characters of what a seat wrote that abstains."""
 
 
 def paid(known_usd: float, unpriced: bool) -> str:
@@ -244,7 +247,8 @@ class Transcript:
             facts.append(f"usage {event.usage_flag}, charged at the reservation")
         title = self._title(event, seat.model)
         if event.absent:
-            text = f"abstained: {event.abstention}"
+            words = shorten(event.text, QUOTED, placeholder=" …")  # what the model wrote instead
+            text = ": ".join(filter(None, ("abstained", event.abstention, words)))
             return Entry(
                 kind="silence", title=title, text=text, facts=tuple(facts), reasoning=event.reasoning or ""
             )

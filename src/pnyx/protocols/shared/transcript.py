@@ -64,6 +64,7 @@ class Transcript:
         """A transcript that begins alike and grows on its own, for a reader with an order of its own."""
         other = copy(self)
         other._contributions = dict(self._contributions)
+        other._before = replace(self._before, own_order=True)
         return other
 
     @property

@@ -9,6 +9,7 @@ from ...core.caching.regex import regex
 from ...core.models import Usage
 from ...errors import ProviderError
 from ..base import Call, Message
+from ..hosted.usage import OPENAI
 
 __all__ = ["bound_schema", "build_request", "loop_start", "read_error", "read_usage"]
 
@@ -130,13 +131,7 @@ def loop_start(text: str) -> int | None:
 
 def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
     """The tokens of a reply: all of them in its last chunk, those so far in the others."""
-    if usage := chunk.get("usage"):
-        cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
-        return Usage(usage["prompt_tokens"], cached, usage["completion_tokens"])
-    if timings := chunk.get("timings"):
-        cached = timings["cache_n"]
-        return Usage(timings["prompt_n"] + cached, cached, timings["predicted_n"])
-    return None
+    return OPENAI.usage(chunk.get("usage") or chunk.get("timings") or {})
 
 
 def read_error(message: Mapping[str, Any]) -> ProviderError:

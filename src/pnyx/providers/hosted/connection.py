@@ -26,7 +26,7 @@ from ...json_bytes import json_bytes
 from .compression import Decompressor
 from .documents import Documents
 from .failures import HostError, failure, read_report, retry_after
-from .trouble import NO_TLS, SOCKS, NoTunnel, another_language, trouble, unreadable_certificates
+from .trouble import NO_TLS, NoTunnel, another_language, trouble, unreadable_certificates
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -143,7 +143,8 @@ class Connection:
         body: dict[str, Any] | None,
     ) -> aiohttp.ClientResponse:
         if self._proxy is not None and self._proxy.lower().startswith("socks"):
-            raise ProviderError("refused", f"cannot connect: {SOCKS}")
+            hint = f"set {self._proxy_variable} to an HTTP proxy, or unset it"
+            raise ProviderError("refused", f"cannot connect: SOCKS proxies are not supported: {hint}")
         try:
             return await self._begin(method, url, headers, limits, body)
         except (*_NOT_SENT,) as exc:

@@ -11,6 +11,7 @@ import re
 from ...core.caching.regex import regex
 
 __all__ = [
+    "ADVICE",
     "ALLOWANCE",
     "BAD_KEY",
     "FAILED_GENERATION",
@@ -23,6 +24,7 @@ __all__ = [
     "NO_CHANNEL",
     "NO_MODEL",
     "NO_PLACE",
+    "OF_TEXT",
     "OVERFLOW",
     "PASSING",
     "PERIOD",
@@ -112,28 +114,25 @@ THROTTLED = regex(r"RESOURCE_EXHAUSTED|throttling|limit_?burst_?rate", re.IGNORE
 
 SPENT = regex(
     r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit"
-    r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)"
-    r"|balance is insufficient|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits"
-    r"|have a free (?:quota )?tier|(?:out of|no|any) credits"
-    r"|credits? (?:(?:are|is|have been) )?(?:depleted|exhausted|used|expired)"
-    r"|purchase (?:more )?credits|arrearage|overdue|recharge|top.?up your|budget.{0,20}exceeded"
-    r"|exceeded\w*budget|not have enough quota|reached (?:your|its|the) usage limit"
-    r"|regain access|exceeded your monthly|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
-    r"|FreeTierOnly|key limit exceeded|reached the set inference limit|account is not active"
-    r"|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota|rate limit set to 0|unpaid|past due|PerDay"
-    r"|valid credit card|(?:per.day|\b[RT]PD)\b(?!.*(?:again|retry) (?:in|after) \d)"
-    r"|calls / month|limit: 0\b|daily free"
-    r"|billing to be enabled"
+    r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)|balance is insufficient"
+    r"|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits|have a free (?:quota )?tier"
+    r"|(?:out of|no|any) credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
+    r"|budget.{0,20}exceeded|exceeded\w*budget|not have enough quota"
+    r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
+    r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota"
+    r"|rate limit set to 0|account is not active|unpaid|past due|PerDay|(?:per.day|\b[RT]PD)\b(?!.*(?:again"
+    r"|retry) (?:in|after) \d)"
+    r"|limit: 0\b|daily free|billing to be enabled"
     r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|restricted|banned"
-    r"|frozen)|need quota|good standing|api total request limit|today's quota"
-    r"|usage limit (?:has been )?reached|(?:session|hourly) (?:usage )?limit|[使调]用上限"
-    r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan"
-    r"|out of (?:\w+ ){0,3}quota|quota will be"
-    r"|upgrade\b[^.]{0,40} to continue|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
+    r"|frozen)"
+    r"|need quota|good standing|api total request limit|usage limit (?:has been )?reached"
+    r"|(?:session|hourly) (?:usage )?limit"
+    r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan|quota will be"
+    r"|upgrade\b[^.]{0,40} to continue"
+    r"|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly|\d[- ]hour) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
-    r"|balance is not enough|套餐[^。]{0,12}[未不](?:开放|包含|支持)"
-    r"|余额|额度(?:不足|已?用[尽完])|欠费|充值|余量|日流控|已到期|续[订费]",
+    r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?用[尽完])|欠费|充值|日流控",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
@@ -145,8 +144,9 @@ MONEY = (
         re.IGNORECASE,
     ),
     regex(
-        r"exceed|exhaust|insufficient|deplet|(?:not|n't) (?:\w+ ){0,2}enough|used up|out of|r[au]n out"
-        r"|\bover\b|crossed|reached|requires?\b|\bneeds?\b|too low|empty|\bno\b|not have|expired|add"
+        r"exceed|exhaust|insufficient|deplet|finished|(?:not|n't) (?:\w+ ){0,2}enough|used up|out of"
+        r"|r[au]n out|\bover\b|crossed|reached|requires?\b|\bneeds?\b|too low|empty|\bno\b|not have|expired"
+        r"|add"
         r"|top.?up|buy|purchase|recharge|不足|已?用[尽完]|到期|充值|续[订费]",
         re.IGNORECASE,
     ),
@@ -154,15 +154,28 @@ MONEY = (
 """The same: a word of each in one sentence."""
 
 PERIOD = (
-    regex(r"\bday\b|today|daily|week|month|\d[- ]hour|每[日天周月]|[日周月天]|小时|trial", re.IGNORECASE),
-    regex(r"quota|limit(?!s? reset)|\bcap\b|allowance|\bcalls\b|限额|上限|配额|流控|次数", re.IGNORECASE),
     regex(
-        r"exceed|reached|exhaust|used up|out of|limited to|\bhit\b|not (?:have|enough)|n't have|超"
+        r"\bday\b|today|daily|week|month|billing|\d[- ]hour|每[日天周月]|[日周月天]|小时|trial", re.IGNORECASE
+    ),
+    regex(
+        r"quota|usage|limit(?!s? reset)|\bcap\b|allowance|\bcalls\b|限额|上限|配额|流控|次数", re.IGNORECASE
+    ),
+    regex(
+        r"exceed|reached|exhaust|used (?:up|all|\d)|out of|limited to|\bhit\b|not (?:have|enough)|n't have|超"
         r"|已达|用[尽完]",
         re.IGNORECASE,
     ),
 )
 """The same: a word of each in one sentence, with no wait that is said."""
+
+ADVICE = regex(
+    r"(?:^[^\w\n]{0,4}|(?<=[.!?;:,]) |\bor )(?:please )?"
+    r"(?:add|buy|purchase|top.?up|recharge|upgrade|deposit|spend|subscribe|navigate|need more|you can"
+    r"|to (?:increase|raise|unlock|lift))\b(?![^.!?;]* to (?:continue|proceed))(?:[^.!?;]|[.!?;]\b)*"
+    r"|[或\uff0c,](?:请)?(?:充值|升级|购买)[^。]*(?:提升|提高|解锁|获得|更高)[^。]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What would raise a limit, beside its cause: "Add 10 credits to unlock 1000 requests per day"."""
 
 PER_MINUTE = regex(r"\bper[ _-]?(?:minute|second|60 ?s)\b|/ ?min(?:ute)?\b|负载已饱和", re.IGNORECASE)
 """A limit that comes back within a run, whatever its code is called: Cerebras has `token_quota_exceeded`, One
@@ -171,33 +184,33 @@ API `insufficient_quota` for accounts that are busy."""
 LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billing)\b", re.IGNORECASE)
 """Words of a limit that does not."""
 
+OF_TEXT = regex(
+    r"\A(?:(?=.*\btokens\b)|(?!.*\b(?:images?|pictures?|audio|videos?|files?|pdf|pages|metadata|headers?"
+    r"|url|names?|ids?|queued?)\b))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A sentence about nothing else that has a size."""
+
 TOO_LONG = regex(
     # What there is too much of
-    r"context.?(?:length|window|size|limit)|context overflow|max context reached|context is full"
-    r"|cannot truncate"
+    r"context.?(?:length|window|size|limit)|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
-    r"|max(?:imum)? input char"
     r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\)| tokens?| length"
     r"| token length)? ?(?:is|are|was)? ?(?:still )?(?:too (?:long|large|big)|超长|过长)"
-    r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|tokens exceeded|input token count"
-    r"|too many (?:input |prompt )?tokens"
-    r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)|input token limit"
-    r"|longer than the (?:model|context|maximum)"
-    r"|range of input length|maxlength: ?\d+, actual: ?\d+"
-    r"|`?inputs`? (?:tokens \+|must have less than)|\binputs? tokens? \+|content_length_limit"
-    r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger"
-    r"|greater|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|token count exceeds|(?:prompt|inputs?) tokens? must be (?:less|no more|at most|<)"
-    r"|(?:input|prompt) tokens? limit"
-    r"|(?:prompt|input) (?:has|is|of) \d+ tokens"
-    r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)|session_len"
-    r"|payload size exceeds|text fields that are too large|max(?:imum)? tokens of \d+ exceeded"
-    r"|input size limit|max_tokens must be at least 1, got -|tokens? ?数量?超|max(?:imum)? length exceeded"
-    r"|length limit exceeded|prompt: length|tokens? limit exceeded:? ?\(?\d"
+    r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
+    r"|too many (?:input |prompt )?tokens|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
+    r"|longer than the (?:model|context|maximum)|range of input length"
+    r"|`?inputs`? (?:tokens \+|must have less than)"
+    r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
+    r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
+    r"|token count exceeds|(?:prompt|input) (?:has|is|of) \d+ tokens"
+    r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
+    r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded"
+    r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
     # What to do about it
-    r"|reduce the (?:length|size) of"
-    r"|shorten (?:your|the) (?:input|prompt|message)|reduce (?:your )?(?:prompt|message size)"
-    r"|shorter (?:prompt|input)|上下文|输入长度|输入[^。]{0,6}超[过出]|超长|过长",
+    r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
+    r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出]"
+    r"|超长|过长",
     re.IGNORECASE,
 )
 """A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, SGLang,
@@ -205,7 +218,8 @@ llama.cpp, Ollama, LM Studio, Moonshot, Zhipu, DashScope, DeepSeek, Groq, Togeth
 
 OVERFLOW = (
     regex(
-        r"prompt|\binput(?! validation| should| tag)|context|\bmessages?\b|conversation|sequence|payload",
+        r"\bprompts?\b|\binput(?! validation| should| tag)|\bcontext\b(?! deadline)|\bmessages?\b"
+        r"|conversation|sequence|payload|\bbody\b",
         re.IGNORECASE,
     ),
     regex(
@@ -214,13 +228,10 @@ OVERFLOW = (
         r"|less than|only",
         re.IGNORECASE,
     ),
-    regex(r"tokens?\b|length|context|window|size|character", re.IGNORECASE),
-    regex(
-        r"\A(?!.*\b(?:images?|pictures?|audio|videos?|files?|metadata|headers?|url|names?|queued?)\b)",
-        re.IGNORECASE | re.DOTALL,
-    ),
+    regex(r"(?<!unexpected )tokens?\b|length|context|window|size|character", re.IGNORECASE),
+    OF_TEXT,
 )
-"""The same: a word of each in one sentence, which is not about something else that has a size."""
+"""The same: a word of each in one sentence."""
 
 TOO_LARGE = regex(
     r"request too large|tokens must be reduced|request_too_large|required for long context", re.IGNORECASE
@@ -229,8 +240,9 @@ TOO_LARGE = regex(
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
-    r"|request limit reached|resource (?:has been )?exhausted|spike.?arrest|rate (?:exceeded|increased)|qps"
-    r"|concurren|slow down|限流|并发|过于频繁|请求过多|速率|频率",
+    r"|/ ?(?:min|sec)\b|\b[rt]pm\b|request limit reached|resource (?:has been )?exhausted|spike.?arrest"
+    r"|rate (?:exceeded|increased)|qps"
+    r"|concurren|slow down|too (?:quickly|fast|often|frequent)|限流|并发|过于频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
@@ -251,7 +263,7 @@ model stopped or starts, hosts without room, and gateways that do not reach the 
 TEMPORARY = regex(
     rf"{_PASSING}|capacity (?:exceeded|limit|constraint)|too many requests"
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
-    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out"
+    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|deadline"
     r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
     r"|限流|稍后|无可用|内部错误",
@@ -278,16 +290,15 @@ UNSAFE = (
         re.IGNORECASE,
     ),
     regex(
-        r"block|flag|reject|refus|violat|not (?:approved|passed|allowed)|trigger|detect|filter|fail",
+        r"block|flag|reject|refus|violat|not (?:approved|passed)|trigger|detect|filter|fail",
         re.IGNORECASE,
     ),
 )
 """The same: a word of each in one sentence."""
 
 NO_PLACE = regex(
-    r"unsupported_country|unsupported countries|country, region, or territory|user location is not"
-    r"|not (?:available|supported) in (?:your|this) (?:country|region)|you have been blocked|firewall rules"
-    r"|from (?:this|your) (?:location|country|region|ip\b)|attention required",
+    r"unsupported_country|not (?:available|supported) in (?:your|this) (?:country|region)"
+    r"|you have been blocked|attention required",
     re.IGNORECASE,
 )
 """A host that serves nobody from here, whatever the key."""
@@ -302,19 +313,14 @@ PLACE = (
 """The same: a word of each in one sentence."""
 
 BAD_KEY = regex(
-    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?"
-    r"(?:api|auth|access|subscription|security)[ -]?"
-    r"(?:key|token|credentials)|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid"
-    r"|invalid|expired|incorrect|missing)|api_?key_?invalid|login fail|get service token failed"
-    r"|invalid_api_key|pass a valid api key"
-    r"|\bauth(?:entication)? error"
-    r"|token (?:seems|is) invalid"
-    r"|authentication (?:failed|parameter)"
-    r"|^\W*invalid token\W*$|authfailure|not authorized to"
-    r"|signature (?:does not match|check failed)|无效的令牌"
-    r"|(?:密钥|令牌|\btoken(?!s)|api[ -]?key)[^。]{0,8}(?:无效|非法|错误|过期|失效|不正确)"
-    r"|\bunauthori[sz]ed\b|unauthenticated|not authenticated|NoAuthError|身份验证失败|鉴权失败"
-    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)|授权错误",
+    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?(?:api|auth|access|subscription"
+    r"|security)[ -]?(?:key|token|credentials)"
+    r"|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid|invalid|expired|incorrect"
+    r"|missing)"
+    r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
+    r"|authentication (?:failed|parameter)|authfailure|not authorized to"
+    r"|signature (?:does not match|check failed)|\bunauthori[sz]ed\b|unauthenticated|not authenticated"
+    r"|NoAuthError|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
@@ -330,29 +336,27 @@ KEY = (
     regex(
         r"invalid|incorrect|expired|missing"
         r"|not (?:valid|active|allowed|found|authori[sz]ed|permitted|correct)|denied|fail|revoked|wrong"
-        r"|disabled|错误|无效|非法|失效|过期",
+        r"|disabled|错误|无效|非法|失效|失败|过期",
         re.IGNORECASE,
     ),
+    regex(r"\A(?!.*\b(?:tools?|schema|propert(?:y|ies))\b)", re.IGNORECASE | re.DOTALL),
 )
 """The same: a word of each in one sentence."""
 
 NO_MODEL = regex(
-    r"model(?:[^.]|\.(?=\w)){0,80}(?:not exist|not found|unknown|decommissioned|is not available"
+    r"model(?:[^.]|\.(?=\w)){0,80}(?:not exist|not found|unknown|decommissioned|is not available(?! with"
+    r"| when)"
     r"|reached the end of its life|is blocked|disabled|not (?:servable|deployed)|does not support this api)"
-    r"|\bmodel\W{1,3}(?:name )?(?:\S{1,60} )?(?:(?:is|was|has|been) )*(?:not|no longer) (?:\w+ ){0,2}"
-    r"(?:available|supported|enabled|registered|served|loaded|configured|recogni[sz]ed|permitted)\b"
-    r"|model has been deprecated|(?:has been|is|was) (?:retired|discontinued)|could not route to"
-    r"|not found (?:the )?model|with on-demand throughput|(?:unknown"
-    r"|unsupported|invalid|no such|unexpected)"
-    r" model\b"
-    r"|model identifier is invalid|not a valid model|supported api model names"
-    r"|unable to access (?:[\w-]+ )?model|endpoint for model \S+ is not running"
-    r"|no models (?:are )?(?:currently )?loaded"
+    r"|\bmodel\W{1,3}(?:name )?(?:\S{1,60} )?(?:(?:is|was|has|been) )*(?:not"
+    r"|no longer) (?:\w+ ){0,2}(?:available(?! with| when)|supported|enabled|registered|served|loaded"
+    r"|configured"
+    r"|recogni[sz]ed|permitted)\b"
+    r"|(?:has been|is|was) (?:retired|discontinued)|could not route to|with on-demand throughput"
+    r"|(?:unknown|unsupported|invalid|no such|unexpected) model\b|model identifier is invalid"
+    r"|supported api model names|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
-    r"|模型[^。]{0,40}(?:不存在|未开通)"
-    r"|could not find (?:\w+ )?model"
-    r"|llm provider not provided|unsupported openapi method|已下线|failed to get model"
-    r"|model \S+ 不存在|您无权访问",
+    r"|模型[^。]{0,40}(?:不存在|未开通)|could not find (?:\w+ )?model|llm provider not provided"
+    r"|unsupported openapi method|已下线|failed to get model|您无权访问",
     re.IGNORECASE,
 )
 """A model that the host does not have, or not for this key."""
@@ -360,8 +364,9 @@ NO_MODEL = regex(
 MODEL = (
     regex(r"(?<!for this )(?<!with this )(?<!by this )\bmodels?\b|deployment|模型", re.IGNORECASE),
     regex(
-        r"not (?:exist|found|available|loaded|deployed|configured|registered|enabled|a valid)|no such"
-        r"|retired|deprecated|unavailable|no longer|unable to access|decommission|end of life|unrecogni"
+        r"not (?:exist|found|available(?! with| when)|loaded|deployed|configured|registered|enabled|running"
+        r"|a valid)|no such|retired|deprecated|unavailable|no longer|unable to access|decommission"
+        r"|end of life|unrecogni"
         r"|不存在|下线|无权|未开通|无可用",
         re.IGNORECASE,
     ),

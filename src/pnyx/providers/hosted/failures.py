@@ -14,6 +14,7 @@ from http import HTTPStatus
 from ...core.caching.regex import regex
 from ...errors import ProviderError
 from .failure_words import (
+    ADVICE,
     ALLOWANCE,
     BAD_KEY,
     FAILED_GENERATION,
@@ -25,6 +26,7 @@ from .failure_words import (
     NO_CHANNEL,
     NO_MODEL,
     NO_PLACE,
+    OF_TEXT,
     OVERFLOW,
     PASSING,
     PER_MINUTE,
@@ -76,6 +78,10 @@ _TO_TLS = regex(
     re.IGNORECASE,
 )
 """What nginx, servers in Go, Apache and Tomcat say to a request without TLS."""
+
+
+_TOKEN_RATE = regex(r"\btokens\b[^.]{0,40}\bwait\b", re.IGNORECASE)
+"""Too many tokens in some time, and not in one prompt: Bedrock says so without a number."""
 
 
 class HostError(ProviderError):
@@ -132,15 +138,12 @@ def _final_kind(found: Report) -> str:
     status, words = _standard(found.status), found.words
     if 402 in (status, found.named_status) and status != 429:
         return "refused"
-    passes = status == 429 and PER_MINUTE.search(found.english) and not LONGER.search(found.english)
-    if not passes and (found.named_status == 402 or SPENT.search(words) or _is_spent(status, found)):
-        return "refused"
     # An empty account does not fill by waiting, whatever its status.
-    if QUOTA.search(words) and not (passes or THROTTLED.search(found.code)):
+    if _is_spent(status, _without_advice(found)):
         return "refused"
     if not (status or found.named_status) and found.has(ALLOWANCE) and not RATE.search(words):
         return "refused"
-    if status not in (429, 503) and (FILTERED.search(words) or found.has(UNSAFE)) and not found.has(OVERFLOW):
+    if status != 429 and _is_filtered(status, found) and not found.has(OVERFLOW):
         return "refused"
     if (
         NO_PLACE.search(words)
@@ -150,16 +153,34 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"
-    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or found.has(KEY)):
+    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or (status != 500 and found.has(KEY))):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
 
 
+def _is_filtered(status: int, found: Report) -> bool:
+    """Whether a filter refuses the request. Words of a broken server may be about a filter that failed."""
+    if status >= 500:
+        return FILTERED.search(found.code) is not None
+    return bool(FILTERED.search(found.words)) or found.has(UNSAFE)
+
+
+def _without_advice(found: Report) -> Report:
+    """`found` without advice on how to raise a limit, if a rate remains: buying credits is not its cause."""
+    cause = replace(found, message=ADVICE.sub("", found.message))
+    return cause if RATE.search(cause.english) else found
+
+
 def _is_spent(status: int, found: Report) -> bool:
     """Whether money is used up, or an allowance of a day or longer, of which the host says no other wait."""
+    words, throttled = found.words, THROTTLED.search(found.code)
+    if status == 429 and PER_MINUTE.search(found.english) and not LONGER.search(found.english):
+        return False
+    if found.named_status == 402 or SPENT.search(words) or (QUOTA.search(words) and not throttled):
+        return True
     if status not in UNSURE:
         return False
-    if found.has(MONEY) or not found.has(PERIOD) or THROTTLED.search(found.code):
+    if found.has(MONEY) or not found.has(PERIOD) or throttled:
         return found.has(MONEY)
     return retry_after({}, found.message) is None
 
@@ -168,7 +189,7 @@ def _kind(found: Report) -> str:
     named, words = found.named_status, found.words
     status = _standard(found.status) or named
     unsure = status in (0, 400, 422, 424, 500)
-    if unsure and named == 429 and not TOO_LARGE.search(words):
+    if unsure and (named == 429 or _TOKEN_RATE.search(words)) and not TOO_LARGE.search(words):
         return "rate_limited"
     if status in (0, 400, 422, 500) and FAILED_GENERATION.search(words):
         return "malformed"
@@ -210,7 +231,8 @@ def _standard(status: int) -> int:
 
 def _is_too_long(found: Report) -> bool:
     return (
-        bool(TOO_LONG.search(found.words))
+        bool(TOO_LONG.search(f"{found.code} {found.details}"))
+        or found.has((TOO_LONG, OF_TEXT))
         or found.has(OVERFLOW)
         or _is_long_text(found)
         or _is_over_a_limit(found.english)
@@ -248,7 +270,8 @@ def _is_long_text(found: Report) -> bool:
     """Whether a text of the conversation is over a limit of characters."""
     long = "string_above_max_length" in found.code or "string too long" in found.message
     part = found.param or (match[1] if (match := _PART.search(found.message)) else "messages")
-    return long and re.split(r"[.\[]", part)[0] in ("messages", "input", "prompt", "contents")
+    is_text = re.split(r"[.\[]", part)[0] in ("messages", "input", "prompt", "contents")
+    return long and is_text and not part.endswith((".id", ".name"))
 
 
 _PART = regex(r"^\W*(?:invalid )?['\"`]([\w.\[\]]+)['\"`]", re.IGNORECASE)

@@ -38,6 +38,7 @@ from .replies.written_calls import text_without, written_calls
 from .responses_requests import as_responses, in_chat_words
 from .returned_thoughts import return_thoughts
 from .thinking_switches import set_router_thinking, set_thinking
+from .usage import OPENAI, find
 
 if TYPE_CHECKING:
     from .requests import RequestBuilder
@@ -226,10 +227,14 @@ class HostedProvider:
                 ToolCallParts(name=one.name, value=one.arguments).call() for one in written
             )
             text = text_without(text, written)
+        usage, finish = meter.usage(reader.usage), reader.finish_reason()
+        is_blank = not text.strip() and not reader.reasoning
+        if finish == "stop" and is_blank and usage is not None and not usage.output_tokens:
+            finish = "malformed"  # a model that has nothing to say writes at least the token of an end
         return Completion(
             text=text,
-            usage=meter.usage(reader.usage),
-            finish_reason="tool" if written else reader.finish_reason(),
+            usage=usage,
+            finish_reason="tool" if written else finish,
             tool_calls=calls,
             model=reader.model,
             searches=searches,
@@ -279,6 +284,11 @@ def _read(reply: Reply, document: Any) -> Iterator[str]:
     """Yield the text in a document; one of an unknown form is an error of its host, not of ours."""
     try:
         yield from reply.add(document)
+    except HostError as exc:
+        # Written until then: OpenRouter bills that, and nothing if it counts no output.
+        counted = OPENAI.usage(find(document) or {})
+        exc.billed = exc.billed or bool(counted and counted.output_tokens > 0)
+        raise
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as exc:
         message = f"unreadable reply: {type(exc).__name__}: {exc}"
         raise ProviderError("malformed", message, billed=True) from exc

@@ -55,8 +55,8 @@ _NOT_OFFERED = regex(
     re.IGNORECASE,
 )
 _SCHEMA_REFUSED = regex(
-    r"too (?:complex|many|large|deep)|nesting|fail|conversion|unrecogni[sz]ed|constraint|features|combined"
-    r"|requires?|missing|must contain",
+    r"too (?:complex|many|large|deep)|exceed|nesting|fail|conversion|unrecogni[sz]ed|constraint|features"
+    r"|combined|requires?|missing|must contain",
     re.IGNORECASE,
 )
 _TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
@@ -308,7 +308,7 @@ def _quoted(name: str) -> re.Pattern[str]:
     before = (
         r"['\"`\[(](?:body\.|/)?|-> |(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
     )
-    after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|参数))"
+    after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|=|参数))"
     return re.compile(
         rf"(?:{before}|参数 ?)(?P<name>{parts})(?![\w-])|{after}|: (?P<last>{parts})\W*$", re.IGNORECASE
     )

@@ -13,10 +13,9 @@ import aiohttp
 
 from ...errors import ProviderError
 
-__all__ = ["NO_TLS", "SOCKS", "NoTunnel", "another_language", "trouble", "unreadable_certificates"]
+__all__ = ["NO_TLS", "NoTunnel", "another_language", "trouble", "unreadable_certificates"]
 
 NO_TLS = "the host speaks TLS: check whether base_url starts with https://"
-SOCKS = "SOCKS proxies are not supported: set HTTPS_PROXY to an HTTP proxy, or unset ALL_PROXY"
 OLLAMA_PORT = 11434
 CERTIFICATES = {
     9: "check the clock of this machine",

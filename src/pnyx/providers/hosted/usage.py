@@ -62,6 +62,8 @@ def _openai(
     sent = _count(_named(report, sent_names))
     hour = _optional(report, "prompt_tokens_details", "cache_creation", "ephemeral_1h_input_tokens")
     hour = hour if 0 <= hour <= written else 0
+    if cached == report.get("num_cached_tokens"):
+        cached = min(cached, sent)  # Mistral counts them in blocks
     if cached > sent:  # behind a gateway that passes on Anthropic's count of the other tokens
         sent += cached + written
     rest = _rest(report, sent)
@@ -199,16 +201,22 @@ def _count(number: Any) -> int:
     return int(number)
 
 
+def _timed(report: Mapping[str, Any]) -> tuple[int, ...]:
+    """Of llama.cpp's timings, which count the tokens that it has read and those from its cache apart."""
+    cached = _optional(report, "cache_n")
+    return _count(report["prompt_n"]) + cached, cached, _count(report["predicted_n"])
+
+
 INPUT = (
     *("prompt_tokens", "input_tokens", "input_token_count", "prompt_token_count", "input_text_token_count"),
     *("input_text_tokens", "num_tokens_prompt_total", "tokens_evaluated", "prompt_eval_count"),
-    *("input_length", "num_input_tokens", "tokens_input", "total_input_tokens", "input"),
+    *("input_length", "num_input_tokens", "tokens_input", "total_input_tokens", "input", "prompt_n"),
 )
 OUTPUT = (
     *("completion_tokens", "output_tokens", "output_token_count", "generated_token_count"),
     *("generation_token_count", "generated_tokens", "total_output_text_token_count", "token_count"),
     *("num_tokens_generated", "tokens_predicted", "eval_count", "output_length", "tokens_generated"),
-    *("answer_tokens", "total_output_tokens", "output", "tokens"),
+    *("answer_tokens", "total_output_tokens", "output", "tokens", "predicted_n"),
 )
 """Names of both counts in reports of other forms, as `_snake` spells them."""
 
@@ -248,6 +256,7 @@ COUNTS = (
     _openai,
     _responses,
     _anthropic,
+    _timed,
     _other,
     _google,
     lambda report: _anthropic(report.get("billed_units") or report["tokens"]),

@@ -21,7 +21,7 @@ _DURATION = (
     r"(?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)"
     r"(?![a-z])(?:\s*,)?\s*(?:and\s+)?)+"
 )
-_PART = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+_PART = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _WORDS = regex(rf"\b(?:try again|retry|wait|available|reset)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
 _CLOCK = regex(
     r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
@@ -37,7 +37,7 @@ _ELSEWHERE = {
 }
 """Units of time in other languages, by their seconds."""
 _UNIT = "|".join(f"(?P<u{int(seconds)}>{words})" for seconds, words in _ELSEWHERE.items())
-_N = r"(\d+(?:[.,]\d+)?)\s*"
+_N = r"(?<!\d)(\d+(?:[.,]\d+)?)\s*"
 _AFTER = regex(rf"{_N}(?:{_UNIT})[^。.]{{0,4}}(?:后|後|후|sonra|nữa)", re.IGNORECASE)
 _IN = regex(
     rf"\b(?:dans|tra|fra|en|em|za|через|بعد|over|in(?=\s\d+\s(?:sekunde|minuten|stunde)))\s+{_N}(?:{_UNIT})",

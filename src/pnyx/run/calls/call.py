@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 from zlib import crc32
 
@@ -34,22 +34,19 @@ from .host_search import TOOL
 from .limits import Deadline, Gate, Slot, delay
 from .live_text import LiveText
 from .messages import cache_key, messages
-from .reply import LONGEST_DETAIL, absence, copy_reply, no_answer, separate, stored_reasoning
+from .reply import (
+    LONGEST_DETAIL,
+    Response,
+    absence,
+    copy_reply,
+    no_answer,
+    separate,
+    stored_reasoning,
+    stored_sources,
+)
 from .reply_limits import ReplyLimits
 
 __all__ = ["ModelCall"]
-
-SOURCES, ADDRESS = 20, 500
-"""The most cited sources that are recorded, and the longest address. A shortened address would not work."""
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """The response to one request: a completion or an error."""
-
-    started: CallStarted
-    result: Completion | ProviderError
-    elapsed_s: float
 
 
 class ModelCall:
@@ -89,8 +86,7 @@ class ModelCall:
             return copy
         # Here and not where a seat is dropped: a replay reads that from the journal and must still check.
         context.check_quorum()
-        gate = context.gates[seat.provider]
-        provider = context.open_provider(seat.provider)
+        gate, provider = context.gates[seat.provider], context.open_provider(seat.provider)
         searching = context.spec.searches and TOOL in self.ask.tools
         if searching or not is_open(provider):
             await context.unless_halted(self._prepare_provider(provider))
@@ -202,7 +198,8 @@ class ModelCall:
         """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
         context, ask, time = self.context, self.ask, self.context.now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
-        quote = context.budget.quote(ask.seat, self.input_tokens, self.searches, self.image_tokens)
+        text_tokens = context.counted_prompts.most(ask, self._tools(), self.input_tokens)
+        quote = context.budget.quote(ask.seat, text_tokens, self.searches, self.image_tokens)
         limits = self.limits.in_budget(self.size) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
@@ -353,7 +350,10 @@ class ModelCall:
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
         price, wrote = self.ask.seat.price, bool(done.text or done.reasoning)
         budget, images = self.context.budget, self.image_tokens
-        return budget.bill(started, price, done.usage, self.input_tokens, wrote, done.searches, images)
+        bill = budget.bill(started, price, done.usage, self.input_tokens, wrote, done.searches, images)
+        if bill.flag is None:
+            self.context.counted_prompts.note(self.ask, bill.usage.input_tokens)
+        return bill
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
         context, ask, redact = self.context, self.ask, self.context.redact_text
@@ -386,7 +386,7 @@ class ModelCall:
             usage_flag=bill.flag,
             absent=absent and redact(absent),
             searches=done.searches if type(done.searches) is int else None,
-            sources=tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES],
+            sources=stored_sources(done, redact),
             source=source,
             notes=tuple(
                 map(redact, context.new_notes(host_notes(ask.seat, self._text(thoughts=False), done)))

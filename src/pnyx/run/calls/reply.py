@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core.events import CallFinished
+from ...core.events import CallFinished, CallStarted
 from ...core.markup.reasoning import split
 from ...core.models import Usage
 from ...core.sycophancy.detect import is_blank, is_refusal
 from ...core.text import estimate_tokens
+from ...errors import ProviderError
 from ...providers.base import Completion
 
-__all__ = ["LONGEST_DETAIL", "absence", "copy_reply", "no_answer", "separate", "stored_reasoning"]
+__all__ = [
+    "LONGEST_DETAIL",
+    "Response",
+    "absence",
+    "copy_reply",
+    "no_answer",
+    "separate",
+    "stored_reasoning",
+    "stored_sources",
+]
 
 LONGEST_REASONING = 100_000
 """Characters of reasoning that are recorded."""
 LONGEST_DETAIL = 200
 """Characters of a host's word for a finish reason that are recorded."""
+SOURCES, ADDRESS = 20, 500
+"""The most cited sources that are recorded, and the longest address. A shortened address would not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The response to one request: a completion or an error."""
+
+    started: CallStarted
+    result: Completion | ProviderError
+    elapsed_s: float
 
 
 def separate(done: Completion) -> Completion:
@@ -75,6 +96,11 @@ def stored_reasoning(done: Completion, redact: Callable[[str], str]) -> str | No
         return reasoning or None
     more = len(reasoning) - LONGEST_REASONING
     return f"{reasoning[:LONGEST_REASONING]}\n[{more:,} more characters were not recorded]"
+
+
+def stored_sources(done: Completion, redact: Callable[[str], str]) -> tuple[str, ...]:
+    """Return the addresses of the sources that are recorded."""
+    return tuple(redact(url) for url in done.sources if len(url) <= ADDRESS)[:SOURCES]
 
 
 def copy_reply(inherited: CallFinished, fingerprint: str, **common: Any) -> CallFinished:

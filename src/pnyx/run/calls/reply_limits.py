@@ -89,6 +89,8 @@ class ReplyLimits:
     def why_again(self, size: int, limit: int, done: Completion, usage: Usage) -> tuple[str, str]:
         """Return the kind and the message of a failure that a reply under `limit` is, since it is asked for
         again. usage: as billed."""
+        if done.finish_reason == "malformed" and not usage.output_tokens:
+            return "malformed", f"the model wrote nothing ({done.finish_detail or 'without a reason'})"
         if done.finish_reason == "malformed":
             return "malformed", f"the host could not read what the model wrote ({done.finish_detail})"
         is_whole = self.note_cut(size, limit)

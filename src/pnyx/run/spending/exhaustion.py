@@ -47,7 +47,7 @@ def with_rest(event: Budget, expectation: Expectation | None, spent: int, calls:
     needed = expectation.remaining(spent, calls, 1.0)
     if calls >= expectation.calls:
         needed = max(needed, spent)
-    return replace(event, expected_usd=needed / NUSD)
+    return replace(event, needed_usd=needed / NUSD)
 
 
 def reason(event: Budget) -> str:
@@ -57,7 +57,7 @@ def reason(event: Budget) -> str:
     """
     left = money(_left_nusd(event) / NUSD)
     call = "the next call"
-    if event.expected_usd is not None and _kind(event) != "run":
+    if event.expected_usd is not None:
         problem = f"the run is expected to cost {money(event.expected_usd)} and {left} is left"
     elif event.next_usd is None:
         problem = f"{call} costs more than the {left} that is left"
@@ -93,7 +93,7 @@ def sufficient_cap(event: Budget) -> str:
     power of ten.
     """
     needed = nusd(event.spent_usd) + nusd(event.reserved_usd)
-    return rounded_cap(needed + max(nusd(event.next_usd), nusd(event.expected_usd)))
+    return rounded_cap(needed + max(nusd(event.next_usd), nusd(event.expected_usd), nusd(event.needed_usd)))
 
 
 def rounded_cap(needed: int) -> str:

@@ -21,6 +21,10 @@ from ....providers.default_panel import default_panel
 from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, configure, key_variables, list_models
+from ....providers.registry import Providers
+from ....run.request import RunRequest
+from ....run.resolve import resolve
+from ....run.resources import check_providers
 from ....similar import nearest
 from ....tools.open import enabled_tools, open_tools
 from ...open_settings import open_settings
@@ -30,6 +34,7 @@ from ...views.transcript import quantity
 from ..records import missing_database
 from ..terminal.output import Output, Stream
 from ..terminal.plain import WIDE
+from .saved_panels import QUESTION
 
 __all__ = ["Finding", "check_host", "examine", "finding_lines"]
 
@@ -103,10 +108,23 @@ async def _examine() -> tuple[list[Finding], bool]:
     if f"protocol {settings.run.protocol}" in failed:
         return [*findings, Finding("panel", bool(usable), seats)], False
     protocol = protocols.get(settings.run.protocol)
-    enough = len(usable) >= protocol.quorum
-    fix = "" if enough else "fix the seats that fail above, or choose others in [panel] seats"
-    findings.append(Finding("panel", enough, f"{seats}; {protocol.name} requires {protocol.quorum}", fix))
-    return findings, enough and findings[1].ok is not False
+    ready = len(usable) >= protocol.quorum
+    found, fix = f"{seats}; {protocol.name} requires {protocol.quorum}", ""
+    if not ready:
+        fix = "fix the seats that fail above, or choose others in [panel] seats"
+    elif problem := _refusal(settings):
+        ready, found = False, f"{seats}, but no question is asked: {problem}"
+    findings.append(Finding("panel", ready, found, fix))
+    return findings, ready and findings[1].ok is not False
+
+
+def _refusal(settings: Settings) -> str:
+    """Why a question is refused before its first call, in the words of `pnyx ask`; "" if it is not."""
+    try:
+        check_providers(resolve(RunRequest(question=QUESTION), settings), Providers(settings))
+    except PnyxError as exc:
+        return str(exc)
+    return ""
 
 
 async def _hosts(settings: Settings, refs: tuple[str, ...]) -> list[Finding]:

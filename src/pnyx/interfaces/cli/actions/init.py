@@ -17,7 +17,7 @@ from ....config.schema import ProviderSettings, Settings
 from ....config.stored_keys import ENVIRONMENT, store
 from ....config.trust import PROJECT_FILE
 from ....core.models import money
-from ....errors import ConfigError, PnyxError, UsageError
+from ....errors import ConfigError, PnyxError, ProviderError, UsageError
 from ....plugins import PROVIDERS
 from ....plugins import names as installed
 from ....providers.catalogue import Catalogue, parse_seats
@@ -66,6 +66,9 @@ def init(
     hosts = dict.fromkeys(names)
     settings = _settings({"providers": tables})
     for name in hosts:
+        if name in tables and test and _wants_key(name, settings):
+            tables[name]["api_key_env"] = _variable(name)
+            settings = _settings({"providers": tables})
         typed = _need_key(name, settings, person)
         if test and person:  # before the next question, and before the key is stored
             _test(output, settings, [name], ())
@@ -159,10 +162,26 @@ def _table(base_url: str) -> dict[str, dict[str, str]]:
     label = "local" if re.fullmatch(r"localhost|[\d.:]+", host) else re.sub(r"^(api|www)\.", "", host)
     name = re.sub("[^a-z0-9_-]", "-", label.split(".")[0].lower()) or "host"
     table = {"kind": "openai", "base_url": base_url}
-    variable = f"{re.sub('[^A-Z0-9]', '_', name.upper())}_API_KEY"
-    if ENVIRONMENT.get(variable):
+    if ENVIRONMENT.get(variable := _variable(name)):
         table["api_key_env"] = variable
     return {name: table}
+
+
+def _variable(name: str) -> str:
+    """The variable for the key of a host that has a URL only."""
+    return f"{re.sub('[^A-Z0-9]', '_', name.upper())}_API_KEY"
+
+
+def _wants_key(name: str, settings: Settings) -> bool:
+    """Whether the host lists its models only for a key, and no variable is set for it."""
+    provider = settings.provider(name)
+    if key_variables(provider):
+        return False
+    try:
+        asyncio.run(_models(name, settings))
+    except (PnyxError, TimeoutError) as exc:
+        return isinstance(exc, ProviderError) and exc.kind == "auth"
+    return False
 
 
 def _provider(name: str, settings: Settings) -> ProviderSettings:
@@ -229,18 +248,23 @@ async def _listed(settings: Settings, kinds: Mapping[str, str]) -> dict[str, fro
     found: dict[str, frozenset[str] | None] = {}
     for name, kind in kinds.items():
         if kind != name or kind == "ollama":
-            config = configure(name, settings.provider(name), ENVIRONMENT)
             try:
-                async with asyncio.timeout(LIST_S):
-                    found[name] = await list_models(KINDS.get(kind), config)
+                found[name] = await _models(name, settings)
             except (PnyxError, TimeoutError) as exc:
+                url = settings.provider(name).base_url or name
                 why = str(exc) or f"no answer within {LIST_S:g} s"
-                bare = not urlsplit(config.base_url or "").path.strip("/")
-                why += " (is /v1 missing at its end?)" if bare else ""
+                why += "" if urlsplit(url).path.strip("/") else " (is /v1 missing at its end?)"
                 raise UsageError(
-                    f"cannot list the models of {config.base_url}: {why}; name them with --model {name}:MODEL"
+                    f"cannot list the models of {url}: {why}; name them with --model {name}:MODEL"
                 ) from exc
     return found
+
+
+async def _models(name: str, settings: Settings) -> frozenset[str] | None:
+    """The models that a host lists. Raises `PnyxError` or `TimeoutError`."""
+    provider = settings.provider(name)
+    async with asyncio.timeout(LIST_S):
+        return await list_models(KINDS.get(provider.kind), configure(name, provider, ENVIRONMENT))
 
 
 def _print_panel(output: Output, settings: Settings, first: FirstSettings) -> None:

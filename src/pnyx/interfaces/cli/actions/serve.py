@@ -15,6 +15,7 @@ from typing import Any
 
 import uvicorn
 
+from .... import protocols
 from ....config.schema import Settings
 from ....errors import ConfigError
 from ....gc_pause import end_delay
@@ -76,6 +77,7 @@ async def _serve(settings: Settings, output: Messages) -> int:
         for problem in panel_problems(settings):
             output.error(f"{problem} (requests that need it are refused)")
         keys = Keys(service, temporary_key)
+        protocols.loaded()  # before clients take the descriptors that this needs
         with listen(settings) as listener:
             async with open_app(service, keys) as app:
                 address, port = listener.getsockname()[:2]

@@ -21,6 +21,7 @@ from ....providers.installed import address, key_variables
 from ....run.batch import Batch
 from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
+from ....run.spec import Spec
 from ...render.terminal import ClosedPipe
 from ...service import RunService
 from ...stop_signals import stop_signals
@@ -123,7 +124,7 @@ async def follow_run(
                     watch(event)
             result = await handle.result()
     if not output.out.broken:
-        _print(output, result, progress, answer_text, _silent_hosts(service.settings, result))
+        _print(output, result, progress, answer_text, _silent_hosts(service.settings, result, progress))
     return handle
 
 
@@ -133,11 +134,17 @@ async def _note_price(service: RunService, handle: RunHandle, output: Output) ->
     bounds = plan(spec, await service.cost_factor(spec))
     if bounds.cost_usd == 0:
         return
-    cap = "" if spec.budget_usd is None else f"; it pauses before it costs {money(spec.budget_usd)}"
+    cap = "" if spec.budget_usd is None else f"; {_cap_words(spec, money(spec.budget_usd))}"
     if bounds.cost_usd is not None or bounds.expected_usd is not None:
         output.note(f"expected cost: {price_words(bounds)}{cap}", "dim")
     elif why := why_unknown(spec, bounds):
         output.note(f"expected cost unknown: {why}{cap}", "dim")
+
+
+def _cap_words(spec: Spec, cap: str) -> str:
+    if any(seat.price is None for seat in spec.callable_seats):
+        return f"calls without a price do not count against its budget of {cap}"
+    return f"it pauses before it costs {cap}"
 
 
 async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
@@ -155,13 +162,15 @@ def _wants_text(output: Output) -> bool:
     return output.live or (output.form == "jsonl" and output.verbose)
 
 
-def _silent_hosts(settings: Settings, result: Result) -> dict[str, str]:
-    """Provider -> where it is and where its key comes from, if seats were dropped and there is no answer."""
+def _silent_hosts(settings: Settings, result: Result, progress: Progress) -> dict[str, str]:
+    """Provider -> where it is and where its key comes from, for seats without any reply in a failed run."""
     if result.status != "failed":
         return {}
     names: dict[str, str] = {}
     for drop in result.dropped:
         name = drop["model"].partition(":")[0]
+        if progress.view.seats[drop["seat"]].input_tokens:
+            continue
         if url := address(settings, name):
             key = _key_words(settings, name) if REFUSED.search(drop["reason"]) else ""
             names.setdefault(name, f"{url} (its base_url){key}")

@@ -36,6 +36,8 @@ class Reply:
         self.reader = reader()
         self._has_found = False
         """Whether usage was found where the reader does not look."""
+        self._is_bare = False
+        """Whether a document showed its form and was in no other one: then none is."""
 
     def has_reasoning(self) -> bool:
         """Whether the host has returned thoughts apart from the text so far."""
@@ -44,10 +46,11 @@ class Reply:
     def add(self, document: Any) -> Iterator[str]:
         """Read a document; see `Reader.add`."""
         whole = document
-        if type(document) is not dict or document.keys().isdisjoint(_PLAIN):
+        if not self._is_bare and (type(document) is not dict or document.keys().isdisjoint(_PLAIN)):
             document = unwrapped(document)
         if not self.reader.any and isinstance(document, Mapping):
             form = _form(document)
+            self._is_bare = form is not None and document is whole
             if form is None and is_native(document):
                 form = NativeReader
             if form is not None and not isinstance(self.reader, form):

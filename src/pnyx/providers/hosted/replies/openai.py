@@ -16,6 +16,7 @@ THOUGHTS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_content", "reasoning_text"),
     *("reasoning_details", "thinking_blocks", "thinking_block"),
     *("thoughts", "thought", "reasoningContent", "thinkingContent", "reasoning_summary"),
+    "tool_plan",  # of Cohere
 )
 """Fields of thoughts, of which a host may send several with the same text."""
 ARGUMENTS = ("arguments", "parameters", "args", "input")

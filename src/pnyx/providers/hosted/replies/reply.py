@@ -179,7 +179,8 @@ class Reader(ABC):
         if not text:
             return
         if self._broken:
-            text, self._broken = SEPARATOR + text, False
+            is_apart = text.startswith("\n") or self.text[-1].endswith("\n")
+            text, self._broken = text if is_apart else SEPARATOR + text, False
         self.text.append(text)
         yield text
 

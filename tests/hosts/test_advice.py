@@ -1,0 +1,72 @@
+"""What a host advises does not change what it reports: a limit of a minute passes, whatever raises it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.hosts.test_errors import Row, rows
+
+ADVICE = (
+    "Add 10 credits to unlock 1000 requests per day.",
+    "Please upgrade to a paid plan for higher limits.",
+    "Purchase credits to get more requests.",
+    "Top up your balance to increase your limits.",
+    "To raise your limits, buy credits at https://host.example/billing?plan=daily.",
+    "You can increase your rate limit by adding a payment method to your account.",
+)
+NAMED_RATES = ("rate limit", "too many requests", "per minute", "rpm", "slow down", "quickly", "concurrent")
+
+
+def in_openai_words(table: str) -> list[Row]:
+    """The rows of a table that are an error with a message and status 429."""
+    found = []
+    for param in rows(table):
+        row: Row = param.values[0]
+        if row.status == 429 and message_of(row):
+            found.append(row)
+    return found
+
+
+def message_of(row: Row) -> str:
+    """The message of an error of OpenAI's form that holds no other document; "" for another one."""
+    try:
+        document = json.loads(row.body)
+    except ValueError:
+        return ""
+    error = document.get("error") if isinstance(document, dict) else None
+    message = error.get("message") if isinstance(error, dict) else ""
+    return message if isinstance(message, str) and "{" not in message else ""
+
+
+def advised(row: Row, advice: str, before: bool) -> Row:
+    document, cause = json.loads(row.body), message_of(row).strip()
+    cause = cause if cause.endswith((".", "!", "。")) else f"{cause}."
+    document["error"]["message"] = f"{advice} {cause}" if before else f"{cause} {advice}"
+    return replace(row, body=json.dumps(document))
+
+
+def names_a_rate(row: Row) -> bool:
+    return any(words in message_of(row).lower() for words in NAMED_RATES)
+
+
+PASSING = list(filter(names_a_rate, in_openai_words("rate_limited")))
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
+@pytest.mark.parametrize("advice", ADVICE)
+def test_advice_on_how_to_raise_a_rate_is_not_its_cause(advice: str, before: bool) -> None:
+    assert len(PASSING) > 30
+    kinds = {str(row): advised(row, advice, before).error.kind for row in PASSING}
+    assert kinds == dict.fromkeys(kinds, "rate_limited")
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
+@pytest.mark.parametrize("advice", ADVICE)
+def test_advice_does_not_make_spent_money_pass(advice: str, before: bool) -> None:
+    spent = in_openai_words("refused")
+    assert len(spent) > 30
+    kinds = {str(row): advised(row, advice, before).error.kind for row in spent}
+    assert kinds == dict.fromkeys(kinds, "refused")
