@@ -13,6 +13,7 @@ ADVICE = (
     "Add 10 credits to unlock 1000 requests per day.",
     "Please upgrade to a paid plan for higher limits.",
     "Purchase credits to get more requests.",
+    "We recommend adding credits, or a larger plan.",
     "Top up your balance to increase your limits.",
     "To raise your limits, buy credits at https://host.example/billing?plan=daily.",
     "You can increase your rate limit by adding a payment method to your account.",

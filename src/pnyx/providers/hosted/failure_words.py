@@ -170,7 +170,8 @@ PERIOD = (
 
 ADVICE = regex(
     r"(?:^[^\w\n]{0,4}|(?<=[.!?;:,]) |\bor )(?:please )?"
-    r"(?:add|buy|purchase|top.?up|recharge|upgrade|deposit|spend|subscribe|navigate|need more|you can"
+    r"(?:add|buy|purchase|top.?up|recharge|upgrade|deposit|spend|subscribe|navigate|need more"
+    r"|get more|we recommend|consider|you can"
     r"|to (?:increase|raise|unlock|lift))\b(?![^.!?;]* to (?:continue|proceed))(?:[^.!?;]|[.!?;]\b)*"
     r"|[或\uff0c,](?:请)?(?:充值|升级|购买)[^。]*(?:提升|提高|解锁|获得|更高)[^。]*",
     re.IGNORECASE | re.MULTILINE,
@@ -248,7 +249,7 @@ RATE = regex(
 """Too many requests or tokens in some time."""
 
 _PASSING = (
-    r"(?:try|retry)\w*(?: \w+){0,3} (?:later|in \d|after \d)|\bhas crashed"
+    r"(?:try|retry)\w*(?: \w+){0,3} (?:later|(?:in|after) (?:\d|an? ))|\bhas crashed"
     r"|runner process has terminated|model (?:was |is |has been )?(?:un|re)loaded"
     r"|\breturned 5\d\d\b"
     r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"

@@ -253,7 +253,7 @@ _LENGTH, _LIMIT = (rf"(?<![\w.])(?P<{name}>\d[\d,]{{2,11}})(?![\w.]\d)" for name
 _OVER = regex(
     r"\b(?:tokens?|length|sequence|context|input|prompt|request|conversation|messages?)\b"
     rf"[^.;]{{0,60}}?{_LENGTH}[^.;]{{0,40}}?(?:exceed|(?:greater|more|longer|larger|higher) than|over|above|>"
-    rf"|tokens long\b.{{0,20}}max|can (?:take|hold))[^.;]{{0,60}}?{_LIMIT}",
+    rf"|tokens long\b.{{0,20}}max|can (?:take|hold)|accepts|allows)[^.;]{{0,60}}?{_LIMIT}",
     re.IGNORECASE,
 )
 _UNDER = regex(
