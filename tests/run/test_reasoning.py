@@ -224,7 +224,7 @@ async def test_a_seat_that_nobody_can_stand_in_for_waits_for_a_larger_budget(mak
     host = Thinker({"mid": 300})
     node = make(host)
     # Room for a reply of 200 tokens at 4 USD per million tokens, and for none of 400.
-    handle = await node.start(**alone, budget_usd=0.0035)
+    handle = await node.start(**alone, budget_usd=0.0028)
     paused = await handle.result()
     assert (paused.status, paused.stop_reason) == ("paused", "budget")
     assert paused.detail["message"].startswith(
