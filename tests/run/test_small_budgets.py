@@ -260,6 +260,17 @@ async def test_a_run_is_not_begun_if_the_cap_has_no_room_for_all_of_it(make: Cal
     assert (await (await node.runner.resume(handle.run_id)).result()).status == "consensus"
 
 
+@pytest.mark.parametrize("here", [True, False])
+async def test_a_run_of_this_process_holds_what_it_needs_before_its_first_call(
+    make: Callable[[Host], Node], here: bool
+) -> None:
+    runner = make(SizedHost()).runner
+    # Of runs that start at the same time, a younger one may come to its first call before this one.
+    async with runner._new_run(spec("council", day_usd=9.0), None, None, runner._name if here else None):
+        held = await runner.database.read(lambda c: holds.total(c, "day"))
+    assert (held > 0) is here
+
+
 async def first_call(handle: RunHandle) -> None:
     """Wait until the run has sent a call."""
     async for event in handle.events():

@@ -355,7 +355,7 @@ class Runner:
         def create(connection: Connection) -> None:
             epochs.clear()  # from an attempt that was rolled back
             create_run(connection, row, spec, None if worker is None else self.settings)
-            handle.context.budget.open(connection, row.created_at)
+            handle.context.budget.open(connection, row.created_at, begins=worker is not None)
             epochs.append(row.epoch)
 
         async with self._starting:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from ...core.events import Budget, CallStarted
 from ...core.models import NUSD, Price, Seat, Usage
-from ...store.money import ledger
+from ...store.money import holds, ledger
 from ..calls.admission import Refusal, Request, admit
 from .claim import Claim, is_alive_now
 
@@ -141,10 +141,18 @@ class RunBudget:
         input_tokens = _input_tokens(text, searches, images)
         return lambda max_tokens: price.ceiling(input_tokens, max_tokens) + search_cost
 
-    def open(self, connection: Connection, time: str) -> None:
-        """Create the accounts, or set the caps of existing ones."""
-        for scope, cap in self.accounts(time).items():
+    def open(self, connection: Connection, time: str, *, begins: bool = False) -> None:
+        """Create the accounts, or set the caps of existing ones.
+
+        begins: the run is new and begins in this process. It holds what it is expected to need from now on,
+        since a younger one may send its first call earlier.
+        """
+        caps = self.accounts(time)
+        for scope, cap in caps.items():
             ledger.open_account(connection, scope, cap)
+        if begins and self.claim is not None:
+            self.claim.need(connection)  # finds out what runs of its kind cost
+            holds.keep(connection, self.claim.hold(caps, 0, 0))
 
     def reserve(
         self,
