@@ -69,8 +69,10 @@ def test_dropped_and_pasted_files_reach_the_run(tab: Tab, server: Serve, models:
     page = tab.page
     # No model of the panel reads pictures: the expected cost of one is refused, if it is asked in time.
     tab.expected.append("status of 400")
-    for _ in range(2):
-        page.evaluate(DROP, ["notes.md", "The meeting is on Tuesday."])
+    # At once: the second is read while the first still is.
+    page.evaluate(
+        f"file => {{ ({DROP})(file); ({DROP})(file); }}", ["notes.md", "The meeting is on Tuesday."]
+    )
     page.evaluate(PASTE, list(base64.b64decode(PNG)))
     files = page.get_by_role("list", name="Attached files").get_by_role("listitem")
     expect(files).to_have_count(3)
