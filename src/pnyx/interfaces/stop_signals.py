@@ -31,7 +31,7 @@ def wait_for_input(stream: IO[bytes]) -> None:
     os.set_blocking(writer, False)
     before = signal.set_wakeup_fd(writer)
     try:
-        select.select([stream, reader], [], [])
+        select.select([stream.fileno(), reader], [], [])
     finally:
         signal.set_wakeup_fd(before)
         os.close(reader)
