@@ -21,7 +21,7 @@ CONTROL_TOKENS = {
     "~": ("e~[", "~b]", "~!b["),
     "_of_turn>": ("_of_turn>",),
 }
-"""Parts of the control tokens of chat templates, which pydantic-ai breaks up in texts, by what they contain."""
+"""Sign -> the parts of control tokens of chat templates with it, which pydantic-ai breaks up in texts."""
 
 
 def has_control_tokens(text: str) -> bool:
