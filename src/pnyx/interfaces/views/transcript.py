@@ -90,6 +90,7 @@ class SeatState:
 
     arriving: pieces of text of the unfinished reply, about as many as its tokens.
     state: waiting | asked | writing | answered | silent | retrying | dropped.
+    replied: whether a call had a reply, with an answer or without.
     """
 
     label: str
@@ -97,6 +98,7 @@ class SeatState:
     role: str = ""
     state: str = "waiting"
     phase: str = ""
+    replied: bool = False
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -229,7 +231,7 @@ class Transcript:
         seat.open.pop(event.key, None)
         seat.cost.add(event)
         seat.tail, seat.arriving = "", 0
-        seat.state = "silent" if event.absent else "answered"
+        seat.state, seat.replied = "silent" if event.absent else "answered", True
         facts = [f"{event.output_tokens:,} tokens", money(event.cost_usd), seconds(event.elapsed_s)]
         if event.reasoning_tokens:
             facts.insert(1, f"{event.reasoning_tokens:,} of them reasoning")
