@@ -34,7 +34,7 @@ from ...core.events import (
 from ...core.models import money
 from ...run.journal import CUT_OFF
 from ...run.result import Cost, Summary
-from ...run.spending.exhaustion import reason
+from ...run.spending.exhaustion import budget_name, reason
 from .structured import reply_text
 from .tallies import winner_of
 
@@ -308,8 +308,8 @@ class Transcript:
                 spent = f"{money(event.spent_usd)} spent, {money(event.reserved_usd)} reserved"
                 cap = "" if event.cap_usd is None else f" of {money(event.cap_usd)}"
                 over = f"; {money(event.overrun_usd)} more than was reserved" if event.overrun_usd else ""
-                text = f"{event.scope}: {spent}{cap}{over}"
-                return Entry(kind="budget", title=f"budget {event.kind}", text=text)
+                title = f"{budget_name(event)}: {event.kind}"
+                return Entry(kind="budget", title=title, text=f"{spent}{cap}{over}")
 
     def _title(self, event: Event, model: str) -> str:
         seat = seat_name(event.seat, self._seat(event, model).model) if event.seat else ""
