@@ -49,5 +49,5 @@ export function budgetText(event: E.Budget): string {
   }
   const cap = event.cap_usd === null ? "" : ` of ${money(event.cap_usd)}`;
   const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than reserved` : "";
-  return `${name}: ${event.kind}, ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
+  return `${name} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
 }

@@ -308,7 +308,7 @@ class Transcript:
                 spent = f"{money(event.spent_usd)} spent, {money(event.reserved_usd)} reserved"
                 cap = "" if event.cap_usd is None else f" of {money(event.cap_usd)}"
                 over = f"; {money(event.overrun_usd)} more than was reserved" if event.overrun_usd else ""
-                title = f"{budget_name(event)}: {event.kind}"
+                title = f"{budget_name(event)} {event.kind}"
                 return Entry(kind="budget", title=title, text=f"{spent}{cap}{over}")
 
     def _title(self, event: Event, model: str) -> str:
