@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
 from pnyx.interfaces.service import RunService
-from tests.faults.trial import received, soon
+from tests.faults.trial import interrupt
 from tests.interfaces.cli.test_signals import wait_for_calls
 from tests.interfaces.shell import pnyx, spawn
 from tests.support.scripted import ScriptedHost
@@ -100,8 +99,7 @@ def test_a_batch_that_is_stopped_counts_the_cost_of_unfinished_calls(lab: Script
     Path("asked.jsonl").write_text('"Should we?"\n')
     with spawn("batch", "asked.jsonl", "-p", "voting", "-m", "lab:unpriced*2") as process:
         wait_for_calls(lab, 1)
-        process.send_signal(signal.SIGINT)
-        soon(lambda: received(process, signal.SIGINT))
+        interrupt(process)
         lab.replies = None
         _, err = process.communicate(timeout=120)
     assert b", cost unknown in all\n" in err

@@ -117,7 +117,8 @@ def test_a_dropped_seat_has_one_entry() -> None:
         ("empty", "", "", "abstained: empty reply"),
         ("empty", "tool_calls", " \n", "abstained: empty reply (tool_calls)"),
         ("refusal", "", "I won't.\nSorry.", "abstained: refusal: I won't. Sorry."),
-        ("refusal", "refusal", "No. " * 100, f"abstained: refusal: {'No. ' * 49}…"),
+        ("refusal", "refusal", "No. " * 100, f"abstained: refusal: {'No. ' * 49}No.…"),
+        ("refusal", "", "不行。" * 100, f"abstained: refusal: {'不行。' * 33}…"),
         ("refusal", "SAFETY", "", "abstained: refusal (SAFETY)"),
     ],
 )
