@@ -136,6 +136,12 @@ def test_a_cut_reply_odd_usage_and_a_copied_reply_say_so() -> None:
     )
     assert cut.facts[3:] == ("cut at the token limit", "usage negative, charged at the reservation")
     assert copied.facts == ("reused from the forked run",)
+    _, (free,) = read(
+        *events.answered_call(
+            "Participant A", "vote", "/1", "x", usage_flag="missing", output_tokens=0, cost_usd=None
+        )
+    )
+    assert free.facts[:2] + free.facts[3:] == ("tokens unknown", "cost unknown", "usage missing")
     assert view.seats["Participant B"].output_tokens == 0
 
 

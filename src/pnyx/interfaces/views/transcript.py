@@ -232,7 +232,9 @@ class Transcript:
         seat.cost.add(event)
         seat.tail, seat.arriving = "", 0
         seat.state, seat.replied = "silent" if event.absent else "answered", True
-        facts = [f"{event.output_tokens:,} tokens", money(event.cost_usd), seconds(event.elapsed_s)]
+        counted = event.output_tokens or not event.usage_flag
+        tokens = f"{event.output_tokens:,} tokens" if counted else "tokens unknown"
+        facts = [tokens, money(event.cost_usd), seconds(event.elapsed_s)]
         if event.reasoning_tokens:
             facts.insert(1, f"{event.reasoning_tokens:,} of them reasoning")
         if event.copied:
@@ -246,7 +248,8 @@ class Transcript:
         if event.searches:
             facts.append(f"searched {quantity(event.searches, 'time')}")
         if event.usage_flag:
-            facts.append(f"usage {event.usage_flag}, charged at the reservation")
+            charged = "" if event.cost_usd is None else ", charged at the reservation"
+            facts.append(f"usage {event.usage_flag}{charged}")
         title = self._title(event, seat.model)
         if event.absent:
             words = clip(event.text, QUOTED)  # what the model wrote instead
