@@ -264,8 +264,9 @@ def test_before_the_first_question_nothing_is_created(lab: ScriptedHost, home: P
         assert done.err == "no runs yet\n"
 
 
-def test_hosts_that_replied_are_not_suspected(lab: ScriptedHost) -> None:
-    lab.on("*", refusal="I cannot help.")
+@pytest.mark.parametrize("usage", ["true", None])
+def test_hosts_that_replied_are_not_suspected(lab: ScriptedHost, usage: str | None) -> None:
+    lab.on("*", refusal="I cannot help.", usage=usage)
     done = pnyx("ask", "-p", "voting", "Why?")
     assert done.code == 3
     assert "abstained: refusal: I cannot help." in done.err
