@@ -217,8 +217,9 @@ def test_a_new_database_that_the_settings_name_is_said(
     assert said not in pnyx("ask", "-p", "single", "Why?").err
 
 
-def test_hosts_that_replied_are_not_suspected(lab: ScriptedHost) -> None:
-    lab.on("*", refusal="I cannot help.")
+@pytest.mark.parametrize("usage", ["true", None])
+def test_hosts_that_replied_are_not_suspected(lab: ScriptedHost, usage: str | None) -> None:
+    lab.on("*", refusal="I cannot help.", usage=usage)
     done = pnyx("ask", "-p", "voting", "Why?")
     assert done.code == 3
     assert "abstained: refusal: I cannot help." in done.err

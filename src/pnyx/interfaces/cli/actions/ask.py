@@ -12,6 +12,7 @@ from ....run.options.responses import read_responses
 from ....run.resolve import resolve
 from ...open_settings import open_settings
 from ...service import RunService
+from ...stop_signals import wait_for_input
 from ...views.files import summary_words
 from ..files import FileFlags, note_files, piped, read_flags
 from ..options import to_request
@@ -90,6 +91,7 @@ def read_question(argument: str | None, output: Output) -> str:
         if output.no_input:
             raise UsageError('no question: pass it as an argument, or pass "-" and write it to stdin')
         output.err.write(output.err.paint("Question: ", "bold"))
+        wait_for_input(sys.stdin.buffer)
         raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
         if not raw.endswith(b"\n"):  # Ctrl-D
             output.err.line()

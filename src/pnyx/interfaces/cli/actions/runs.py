@@ -316,6 +316,7 @@ def _writer(out: str | None) -> Iterator[Callable[[str], object]]:
             # Half a document can look like a whole one.
             path.unlink()
         raise UsageError(f"cannot write {out}: {exc.strerror or exc}") from exc
+    streams().note(f"saved to {out}")
 
 
 def _format_of(out: str | None) -> str:

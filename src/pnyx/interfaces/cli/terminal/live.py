@@ -56,8 +56,8 @@ class LiveProgress(Progress):
         self._ticker: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> LiveProgress:
-        self._live.start()
         self._watch_suspension()
+        self._live.start()
         self._ticker = asyncio.create_task(self._tick())
         return self
 
@@ -84,9 +84,9 @@ class LiveProgress(Progress):
         self._live.stop()
         asyncio.get_running_loop().remove_signal_handler(signal.SIGTSTP)
         os.kill(os.getpid(), signal.SIGTSTP)  # returns when the process goes on
+        self._watch_suspension()  # before the cursor is hidden again
         self._live = self._new_view()  # below what the shell has written
         self._live.start()
-        self._watch_suspension()
 
     def say(self, *lines: str) -> None:
         # Printing redraws the view below, which must then be up to date.
