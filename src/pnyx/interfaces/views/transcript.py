@@ -33,10 +33,10 @@ from ...core.events import (
 from ...core.models import money
 from ...run.journal import CUT_OFF
 from ...run.result import Cost, Summary
-from ...run.spending.exhaustion import reason
+from ...run.spending.exhaustion import budget_name, reason
 from ..render.terminal import clip
 from .structured import reply_text
-from .tallies import winner_of
+from .tallies import votes_text, winner_of
 
 __all__ = ["Entry", "SeatState", "Transcript", "location", "quantity", "seat_name", "seconds"]
 
@@ -232,7 +232,9 @@ class Transcript:
         seat.cost.add(event)
         seat.tail, seat.arriving = "", 0
         seat.state, seat.replied = "silent" if event.absent else "answered", True
-        facts = [f"{event.output_tokens:,} tokens", money(event.cost_usd), seconds(event.elapsed_s)]
+        counted = event.output_tokens or not event.usage_flag
+        tokens = f"{event.output_tokens:,} tokens" if counted else "tokens unknown"
+        facts = [tokens, money(event.cost_usd), seconds(event.elapsed_s)]
         if event.reasoning_tokens:
             facts.insert(1, f"{event.reasoning_tokens:,} of them reasoning")
         if event.copied:
@@ -246,7 +248,8 @@ class Transcript:
         if event.searches:
             facts.append(f"searched {quantity(event.searches, 'time')}")
         if event.usage_flag:
-            facts.append(f"usage {event.usage_flag}, charged at the reservation")
+            charged = "" if event.cost_usd is None else ", charged at the reservation"
+            facts.append(f"usage {event.usage_flag}{charged}")
         title = self._title(event, seat.model)
         if event.absent:
             words = clip(event.text, QUOTED)  # what the model wrote instead
@@ -298,7 +301,7 @@ class Transcript:
                 title = f"{self._title(event, model)} · {event.tool}({arguments})"
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
-                tally = ", ".join(f"{of} {n:g}" for of, n in event.tally.items())
+                tally = ", ".join(f"{of} ({votes_text(n)})" for of, n in event.tally.items())
                 winner = winner_of(event)
                 end = f" → {winner}" if winner else ", a tie" if len(event.tally) > 1 and event.winner else ""
                 text = f"{event.rule}: {tally}{end}"
@@ -310,8 +313,8 @@ class Transcript:
                 spent = f"{money(event.spent_usd)} spent, {money(event.reserved_usd)} reserved"
                 cap = "" if event.cap_usd is None else f" of {money(event.cap_usd)}"
                 over = f"; {money(event.overrun_usd)} more than was reserved" if event.overrun_usd else ""
-                text = f"{event.scope}: {spent}{cap}{over}"
-                return Entry(kind="budget", title=f"budget {event.kind}", text=text)
+                title = f"{budget_name(event)} {event.kind}"
+                return Entry(kind="budget", title=title, text=f"{spent}{cap}{over}")
 
     def _title(self, event: Event, model: str) -> str:
         seat = seat_name(event.seat, self._seat(event, model).model) if event.seat else ""
