@@ -1,4 +1,4 @@
-"""A parameter in the query that a route of pnyx does not have is an error, not a request without it."""
+"""A misspelt parameter in the query is an error, not a request without it; what others add is ignored."""
 
 from __future__ import annotations
 
@@ -10,26 +10,34 @@ from tests.support.serving import ServerHandle
 
 OF_OTHERS = ("/v1/chat", "/v1/completions", "/v1/embeddings", "/v1/messages", "/v1/models", "/v1/responses")
 """Routes of other APIs, whose clients send parameters that pnyx does not know, such as `beta=true`."""
-WITHOUT = ("/health", "/metrics", "/openapi.json")
-"""Routes that probes and browsers read."""
 
 
-async def test_no_route_ignores_a_parameter(server: ServerHandle) -> None:
+async def test_every_parameter_is_known_when_misspelt_and_others_are_ignored(
+    server: ServerHandle,
+) -> None:
+    found = set[str]()
     async with server.client() as client:
         paths = (await client.get("/openapi.json")).json()["paths"]
         for path, methods in paths.items():
-            for method in methods:
+            for method, route in methods.items():
                 body: Any = {} if method in ("post", "patch") else None
-                answer = await client.request(method.upper(), f"{path}?nonsense=1", json=body)
-                refused = "unknown parameter 'nonsense' in the query" in answer.text
-                ours = not path.startswith((*OF_OTHERS, *WITHOUT, "/v1/shared"))
-                assert (answer.status_code == 422 and refused) == ours, f"{method} {path}: {answer.text}"
+                for parameter in route.get("parameters", ()):
+                    if parameter["in"] != "query" or path.startswith((*OF_OTHERS, "/v1/shared")):
+                        continue
+                    name = parameter["name"]
+                    answer = await client.request(method.upper(), f"{path}?{name}s=1", json=body)
+                    said = f"unknown parameter '{name}s' in the query; did you mean {name}?"
+                    assert (answer.status_code, answer.json()["error"]["message"]) == (422, said), path
+                    found.add(name)
+                answer = await client.request(method.upper(), f"{path}?_=1764&utm_source=x", json=body)
+                assert "unknown parameter" not in answer.text, f"{method} {path}"
+    assert {"limit", "after", "prompts", "include"} <= found
 
 
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("include=prompts", "unknown parameter 'include' in the query"),
+        ("includes=prompts", "unknown parameter 'includes' in the query; did you mean include?"),
         ("prompt=omit", "unknown parameter 'prompt' in the query; did you mean prompts?"),
         ("prompts=omit&limit=3&Limit=5", "unknown parameter 'Limit' in the query; did you mean limit?"),
     ],
@@ -48,6 +56,15 @@ async def test_all_parameters_of_a_shared_run_are_known(server: ServerHandle) ->
         run = (await client.post("/v1/runs", json={"question": "Why?", "wait": True})).json()["run_id"]
         token = (await client.post(f"/v1/runs/{run}/shares", json={})).json()["token"]
         client.headers["Authorization"] = f"Bearer {token}"
-        for query, status in (("prompts=omit&limit=3", 200), ("prompts=include", 422), ("include=x", 422)):
+        for query, status in (("prompts=omit&limit=3", 200), ("prompts=include", 422), ("limits=3", 422)):
             answer = await client.get(f"/v1/shared/events?{query}")
             assert answer.status_code == status, answer.text
+
+
+async def test_prompts_are_included_by_default_and_on_demand(server: ServerHandle) -> None:
+    async with server.client() as client:
+        run = (await client.post("/v1/runs", json={"question": "Why?", "wait": True})).json()["run_id"]
+        queries = ("limit=9", "limit=9&prompts=include", "limit=9&include=prompts", "limit=9&prompts=omit")
+        pages = [(await client.get(f"/v1/runs/{run}/events?{query}")).text for query in queries]
+    assert ['"prompt": ""' in page for page in pages] == [False, False, False, True], pages[-1]
+    assert pages[0] == pages[1] == pages[2]

@@ -20,12 +20,12 @@ from ...evaluate.report.document import document
 from ...evaluate.stored import find_log, stored_evaluations
 from .errors import Exact
 from .schemas import EvaluationLog, EvaluationReport, StoredEvaluation
-from .state import owner_of, refuse_unknown_parameters
+from .state import owner_of, refuse_misspelt_parameters
 
 __all__ = ["ROUTER"]
 
 ROUTER = APIRouter(
-    prefix="/v1/evaluations", tags=["server"], dependencies=[Depends(refuse_unknown_parameters)]
+    prefix="/v1/evaluations", tags=["server"], dependencies=[Depends(refuse_misspelt_parameters)]
 )
 LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/jsonl": {}}}}
 

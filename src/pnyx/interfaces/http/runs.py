@@ -34,7 +34,7 @@ from .state import (
     next_page,
     owner_of,
     reader_of,
-    refuse_unknown_parameters,
+    refuse_misspelt_parameters,
     service_of,
     wait_for_disconnect,
 )
@@ -42,7 +42,7 @@ from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
 
-ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"], dependencies=[Depends(refuse_unknown_parameters)])
+ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"], dependencies=[Depends(refuse_misspelt_parameters)])
 FINISHED: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content": {"text/event-stream": {}}}}
 """With `wait`, or if the run is already over: the result. With `stream`: the events."""
 DOCUMENTS = {"md": ("text/markdown", as_markdown), "html": ("text/html", as_html)}
@@ -151,6 +151,7 @@ async def events(
     after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
     limit: Annotated[int | None, Query(ge=1, le=MOST_EVENTS)] = None,
     prompts: Literal["include", "omit"] = "include",
+    include: Literal["prompts"] | None = None,
     tokens: bool = False,
     on_disconnect: Literal["continue", "cancel"] = "continue",
     last_event_id: Annotated[int, Header(ge=0, le=MOST_SEQ)] = 0,
@@ -159,11 +160,12 @@ async def events(
 
     limit: at most so many of the stored events, and about 4 MB of text, without waiting for more. If there
     are more, the header `Link` has the address of the next page (`<…>; rel="next"`). prompts: "omit" leaves
-    those of calls empty, which may be most of a run. tokens: also the text of replies, as it arrives.
+    those of calls empty, which may be most of a run. include: "prompts" is another way to write
+    `prompts=include`. tokens: also the text of replies, as it arrives.
     """
     service = service_of(request)
     row = await service.find(run_id, owner_of(request))
-    seen, whole = max(after, last_event_id), prompts == "include"
+    seen, whole = max(after, last_event_id), prompts == "include" or include == "prompts"
     if limit is None:
         if cancel := on_disconnect == "cancel":
             leaves_at_half_close(request.scope)

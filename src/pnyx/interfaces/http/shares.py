@@ -21,12 +21,12 @@ from ..views.catalogue import describe_protocol
 from .errors import Exact
 from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
-from .state import long_read, owner_of, reader_of, refuse_unknown_parameters, service_of
+from .state import long_read, owner_of, reader_of, refuse_misspelt_parameters, service_of
 from .streaming import encoded, error_messages, event_source, page_of_events
 
 __all__ = ["ROUTER", "SHARED"]
 
-ROUTER = APIRouter(prefix="/v1", tags=["shares"], dependencies=[Depends(refuse_unknown_parameters)])
+ROUTER = APIRouter(prefix="/v1", tags=["shares"], dependencies=[Depends(refuse_misspelt_parameters)])
 SHARED = frozenset(f"/v1/shared{path}" for path in ("", "/overview", "/events", "/export"))
 """The paths that the token of a link opens; `Access` refuses it everywhere else."""
 PRIVATE = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}

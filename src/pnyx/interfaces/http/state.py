@@ -23,7 +23,7 @@ __all__ = [
     "owner_of",
     "page_of",
     "reader_of",
-    "refuse_unknown_parameters",
+    "refuse_misspelt_parameters",
     "service_of",
     "wait_for_disconnect",
 ]
@@ -60,12 +60,15 @@ def origin_of(request: Request) -> Origin:
     return origin
 
 
-async def refuse_unknown_parameters(request: Request) -> None:
-    """Raise `HTTPException` for a parameter in the query that the route does not have and would ignore."""
+async def refuse_misspelt_parameters(request: Request) -> None:
+    """Raise `HTTPException` for a parameter in the query that the route lacks but has one like it.
+
+    Others are ignored, since proxies and caches add some of their own.
+    """
     known = [field.alias for field in request.scope["route"].dependant.query_params]
     for name in request.query_params:
-        if name not in known:
-            raise HTTPException(422, f"unknown parameter {name!r:.80} in the query{nearest(name, known)}")
+        if name not in known and (meant := nearest(name, known)):
+            raise HTTPException(422, f"unknown parameter {name!r:.80} in the query{meant}")
 
 
 def page_of(request: Request, run_id: str) -> str:
