@@ -146,10 +146,12 @@ def test_a_cut_reply_odd_usage_and_a_copied_reply_say_so() -> None:
 
 
 def test_tools_votes_and_budgets_have_entries() -> None:
-    _, entries = read(events.tool("a page"), events.vote(yes=2, no=1), events.budget("exhausted"))
+    weighted = events.vote(yes=3.12108, no=1.6)
+    _, entries = read(events.tool("a page"), events.vote(yes=2, no=1), weighted, events.budget("exhausted"))
     assert [(entry.kind, entry.title, entry.text) for entry in entries] == [
         ("tool", "Round 1 · propose · Participant A (lab:alpha) · read_page(url=http://a.example)", "a page"),
-        ("tally", "Round 1 · vote", "plurality: yes 2, no 1 → yes"),
+        ("tally", "Round 1 · vote", "plurality: yes (2), no (1) → yes"),
+        ("tally", "Round 1 · vote", "plurality: yes (3.12), no (1.6) → yes"),
         ("budget", "Budget too small", "the next call may cost up to $0.0634 and $0.0500 is left"),
     ]
 

@@ -36,7 +36,7 @@ from ...run.result import Cost, Summary
 from ...run.spending.exhaustion import budget_name, reason
 from ..render.terminal import clip
 from .structured import reply_text
-from .tallies import winner_of
+from .tallies import votes_text, winner_of
 
 __all__ = ["Entry", "SeatState", "Transcript", "location", "quantity", "seat_name", "seconds"]
 
@@ -301,7 +301,7 @@ class Transcript:
                 title = f"{self._title(event, model)} · {event.tool}({arguments})"
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
-                tally = ", ".join(f"{of} {n:g}" for of, n in event.tally.items())
+                tally = ", ".join(f"{of} ({votes_text(n)})" for of, n in event.tally.items())
                 winner = winner_of(event)
                 end = f" → {winner}" if winner else ", a tie" if len(event.tally) > 1 and event.winner else ""
                 text = f"{event.rule}: {tally}{end}"

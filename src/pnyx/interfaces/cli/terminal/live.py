@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ....core.models import money
 from ...render.terminal import clip, columns, flat
+from ...views.tallies import votes_text
 from ...views.transcript import SeatState, quantity, seat_name, seconds
 from .output import Output
 from .plain import Progress
@@ -146,7 +147,7 @@ class LiveProgress(Progress):
             return
         yield Text(f"votes: {flat(tally.rule)}", "dim")
         most = max(count for _, count in counts) or 1
-        rows = [(clip(answer, self._console.size[0] // 3), f"{count:g}") for answer, count in counts]
+        rows = [(clip(answer, self._console.size[0] // 3), votes_text(count)) for answer, count in counts]
         for line, (_, count) in zip(columns(rows, right=(1,)), counts, strict=True):
             yield Text.assemble(f"  {line}  ", ("█" * max(round(BAR * count / most), 0), "cyan"))
 
