@@ -47,6 +47,8 @@ class RunContext:
     `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
     process. unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
     whether requests to hosts name the span of a call. counted_prompts: in this process.
+    windows: model -> tokens to which its host made this process shorten a request, so that the next is not
+    refused as often.
     """
 
     run_id: str
@@ -75,6 +77,7 @@ class RunContext:
     long_replies: set[str] = field(default_factory=set)
     shortest_answer: int | None = None
     counted_prompts: CountedPrompts = field(default_factory=CountedPrompts)
+    windows: dict[str, int] = field(default_factory=dict)
     unaffordable: OutOfBudget | None = None
     observer: Observer | None = None
     propagate: bool = False

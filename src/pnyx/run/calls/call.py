@@ -90,8 +90,9 @@ class ModelCall:
         searching = context.spec.searches and TOOL in self.ask.tools
         if searching or not is_open(provider):
             await context.unless_halted(self._prepare_provider(provider))
-        tries, squeezed = 0, False
-        if not self._fit(request_limit(seat)):
+        tries = 0
+        limit, windows = request_limit(seat), context.windows
+        if not (self._fit(windows.get(seat.model, limit)) or self._fit(limit)):
             return self.failures.too_long()
         while True:
             try:
@@ -116,11 +117,11 @@ class ModelCall:
                 continue
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
-            if result.kind == "too_long" and not squeezed:
+            if result.kind == "too_long":
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
-                squeezed, tries = True, tries - 1
-                size = self.size
+                tries, size = tries - 1, self.size
                 wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
+                windows[seat.model] = min(self.size, windows.get(seat.model, self.size))
             if wait is not None and wait >= self.deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:
