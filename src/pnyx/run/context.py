@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from sqlalchemy import Connection
+
 from ..core.events import CallFailed, CallStarted, Event
 from ..core.models import NUSD
 from ..errors import DeadlinePassed, NoQuorum, OutOfBudget
@@ -109,6 +111,10 @@ class RunContext:
     def note_answer(self, tokens: int) -> None:
         """Remember the length of a whole answer."""
         self.shortest_answer = min(self.shortest_answer or tokens, tokens)
+
+    def hold(self, connection: Connection, time: str) -> None:
+        """Hold what the run needs still of the caps that it shares, see `RunBudget.hold`."""
+        self.budget.hold(connection, time, self.spent_nusd, self.settled_calls)
 
     def check(self) -> None:
         """Raise `Halted` if the run must not send another request."""

@@ -59,12 +59,7 @@ class ModelCall:
         self.context, self.key, self.ask = context, key, ask
         self.full_ask, self.cut_chars, self.searches = ask, 0, 0
         self.size = self.input_tokens = 0
-        self.common: dict[str, Any] = {
-            "key": key,
-            "phase": where.phase,
-            "round": where.round,
-            "seat": ask.seat.label,
-        }
+        self.common = dict[str, Any](key=key, phase=where.phase, round=where.round, seat=ask.seat.label)
         self.fingerprint = ask.fingerprint
         # With a second request for the same call, either may be the reply.
         self.closing = ask.closing and where.closing and not context.spec.limits.hedge
@@ -153,6 +148,7 @@ class ModelCall:
                     self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
                 intent = await self._record_intent()
                 if isinstance(intent, CallStarted):
+                    context.waiting.begun(context.run_id)
                     if refused is not None:
                         context.waiting.wake()  # the next call may have room too
                     deadline = self.deadline.sooner(context.deadline)
@@ -168,9 +164,9 @@ class ModelCall:
         if refused.scope is None:
             context.waiting.wake()  # a call that waited for this run, or behind it
             raise refused.error
-        age = (context.journal.created_at, context.run_id)
+        place = (context.budget.is_new, context.journal.created_at, context.run_id)
         await context.waiting.wait(
-            refused.scope, age, context.halt.requested, within=max(context.deadline.left, 0)
+            refused.scope, place, context.halt.requested, within=max(context.deadline.left, 0)
         )
         context.check()
         if self.deadline.at is not None:  # of an attempt before this one
