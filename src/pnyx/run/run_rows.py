@@ -16,7 +16,8 @@ from .._version import __version__
 from ..config.schema import Settings
 from ..core.events import CallFinished, CallStarted, Event, RunStarted
 from ..store import Database
-from ..store.documents.contents import add_contents, read_contents
+from ..store.documents.contents import add_contents
+from ..store.documents.unpacking import read_contents
 from ..store.money import ledger
 from ..store.money.cost_sums import sum_up
 from ..store.records import leases

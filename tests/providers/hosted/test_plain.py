@@ -30,7 +30,7 @@ from pnyx.providers.hosted.connection import HostRequest
 from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.plain import PlainWriter
 from pnyx.providers.hosted.requests import RequestBuilder
-from pnyx.providers.hosted.texts import CONTROL_TOKENS, SIGNS
+from pnyx.providers.hosted.texts import CONTROL_TOKENS, has_control_tokens
 from tests.support.model_names import CURRENT, LOCAL, NAMES, OLDER
 from tests.support.properties import examples
 from tests.support.scripted import ScriptedHost
@@ -317,5 +317,8 @@ def test_the_libraries_are_loaded_at_the_first_request_that_is_not_plain(
     assert [("\\u200d" in text) for text in sent] == [text.startswith("<|") for text in texts]
 
 
-def test_every_control_token_has_a_sign_for_which_prompts_are_searched_first() -> None:
-    assert [token for token in CONTROL_TOKENS if not any(sign in token for sign in SIGNS)] == []
+def test_every_control_token_is_found_by_its_sign() -> None:
+    tokens = [(token, sign in token) for sign, parts in CONTROL_TOKENS.items() for token in parts]
+    assert [
+        (token, has_sign) for token, has_sign in tokens if not (has_sign and has_control_tokens(token))
+    ] == []

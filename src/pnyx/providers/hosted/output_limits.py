@@ -102,7 +102,7 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])", re.IGNORECASE)
 _OUTPUT = (
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) tokens?\b|generation length|tokens to generate"
+    r"|(?:output|completion) tokens?\b|generation length|tokens to generate|输出长度"
 )
 _LIMIT = regex(_OUTPUT, re.IGNORECASE)
 _BESIDE = regex(rf"(?:{_OUTPUT})[^.;,]{{0,60}}?(?<![\w-])(\d[\d,]*)", re.IGNORECASE)
@@ -111,12 +111,12 @@ _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
     r"|upper bound|over the limit|capped|not be (?:greater|more|higher)|(?:should|must) be in\b|larger|above"
     r"|(?:output|completion) tokens? limit|(?:allowed|limit)\b[^.\d]{0,30}\d{3}|up to|between|limited to"
-    r"|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",
+    r"|is limited|[<>] ?\d|[\[(]\d+ ?[,~-] ?\d+[\])]|范围|过大|超过|不能大于|小于|最大|限制|上限",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
-    r"(?<!is )(?<!not be )(?:greater|more|higher|larger) than|higher max|at least|below min|minimum value"
-    r"|>= ?\d|required",
+    r"(?<!is )(?<!not be )(?<!no )(?:greater|more|higher|larger) than|higher max|at least|below min"
+    r"|minimum value|>= ?\d|required",
     re.IGNORECASE,
 )
 _LESS = regex(r"less than|lower than|at most|<=?", re.IGNORECASE)
@@ -136,7 +136,20 @@ def is_about_limit(found: Report, message: str, now: int) -> bool:
         return False
     if any(USEFUL_TOKENS <= _number(match[1]) < now for match in _BESIDE.finditer(message)):
         return True
+    if _is_beside_less(message, now):
+        return True
     return bool(_LIMIT.search(f"{found.param} {message}") and _TOO_MUCH.search(message))
+
+
+def _is_beside_less(message: str, now: int) -> bool:
+    """Whether a message has two numbers, the limit `now` and a lower one, and does not name the prompt."""
+    numbers = {number for match in _NUMBER.finditer(message) if (number := _number(match[0])) > 1}
+    return (
+        len(numbers) == 2
+        and max(numbers) == now
+        and min(numbers) >= USEFUL_TOKENS
+        and not _INPUT.search(message)
+    )
 
 
 def lower_limit(message: str, now: int) -> int | None:

@@ -14,18 +14,19 @@ __all__ = ["has_control_tokens", "marked_parts", "sendable", "with_schema"]
 SCHEMA = "Reply with one JSON object that follows this JSON schema, and with nothing around it:\n\n{schema}"
 """What asks for a schema in the prompt, for models and hosts that take none as a parameter."""
 
-CONTROL_TOKENS = (
-    *("<|", "|>", "[|", "<\uff5c", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]"),
-    *("e~[", "~b]", "~!b["),
-)
-"""Parts of the control tokens of chat templates, which pydantic-ai breaks up in texts."""
-SIGNS = ("|", "\uff5c", "]", "~", "_of_turn>")
-"""What each of them contains one of."""
+CONTROL_TOKENS = {
+    "|": ("<|", "|>", "[|"),
+    "\uff5c": ("<\uff5c",),
+    "]": ("INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]"),
+    "~": ("e~[", "~b]", "~!b["),
+    "_of_turn>": ("_of_turn>",),
+}
+"""Sign -> the parts of control tokens of chat templates with it, which pydantic-ai breaks up in texts."""
 
 
 def has_control_tokens(text: str) -> bool:
     # A prompt is searched for a character in a fraction of the time that it takes for a word.
-    return any(map(text.__contains__, SIGNS)) and any(map(text.__contains__, CONTROL_TOKENS))
+    return any(sign in text and any(map(text.__contains__, CONTROL_TOKENS[sign])) for sign in CONTROL_TOKENS)
 
 
 def sendable(text: str) -> str:

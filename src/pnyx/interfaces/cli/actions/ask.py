@@ -12,10 +12,11 @@ from ....run.options.responses import read_responses
 from ....run.resolve import resolve
 from ...open_settings import open_settings
 from ...service import RunService
+from ...stop_signals import wait_for_input
 from ...views.files import summary_words
 from ..files import FileFlags, note_files, piped, read_flags
 from ..options import to_request
-from ..records import require_database
+from ..records import existing_database
 from ..terminal.follow import follow
 from ..terminal.output import Output
 from .artifacts import artifact_writer
@@ -69,16 +70,16 @@ def resume(
     artifacts: Path | None,
     require_consensus: bool,
 ) -> int:
-    settings = open_settings()
-    require_database(settings)
-
     async def start(service: RunService) -> RunHandle:
         handle = await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
         if handle.spec.files:
             output.note(summary_words(handle.spec.file_rows), "dim")
         return handle
 
-    with artifact_writer(settings, output, artifacts, None if fork else run_id) as watch:
+    with (
+        existing_database(open_settings()) as settings,
+        artifact_writer(settings, output, artifacts, None if fork else run_id) as watch,
+    ):
         return follow(settings, start, output, require_consensus=require_consensus, watch=watch)
 
 
@@ -90,6 +91,7 @@ def read_question(argument: str | None, output: Output) -> str:
         if output.no_input:
             raise UsageError('no question: pass it as an argument, or pass "-" and write it to stdin')
         output.err.write(output.err.paint("Question: ", "bold"))
+        wait_for_input(sys.stdin.buffer)
         raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
         if not raw.endswith(b"\n"):  # Ctrl-D
             output.err.line()
