@@ -102,15 +102,16 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])", re.IGNORECASE)
 _OUTPUT = (
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) tokens?\b|generation length|tokens to generate|输出长度"
+    r"|(?:output|completion) (?:tokens?|may|must|can(?:not)?)\b|generation length|tokens to generate|输出长度"
 )
 _LIMIT = regex(_OUTPUT, re.IGNORECASE)
 _BESIDE = regex(rf"(?:{_OUTPUT})[^.;,]{{0,60}}?(?<![\w-])(\d[\d,]*)", re.IGNORECASE)
 """A number beside it; one of a longer list of parameters says where the list ends."""
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
-    r"|upper bound|over the limit|capped|not be (?:greater|more|higher)|(?:should|must) be in\b|larger|above"
-    r"|(?:output|completion) tokens? limit|(?:allowed|limit)\b[^.\d]{0,30}\d{3}|up to|between|limited to"
+    r"|upper bound|over the limit|capped|not be (?:greater|more|higher|longer)"
+    r"|(?:should|must) be in\b|larger|above"
+    r"|(?:output|completion) tokens? limit|(?:allow\w*|limit)\b[^.\d]{0,30}\d{3}|up to|between|limited to"
     r"|is limited|[<>] ?\d|[\[(]\d+ ?[,~-] ?\d+[\])]|范围|过大|超过|不能大于|小于|最大|限制|上限",
     re.IGNORECASE,
 )
