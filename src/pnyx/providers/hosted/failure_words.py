@@ -209,7 +209,7 @@ TOO_LONG = regex(
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
     r"|token count exceeds|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
-    r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded"
+    r"|text fields that are too large|payload too large|max(?:imum)? tokens of \d+ exceeded"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
