@@ -42,7 +42,7 @@ from .failure_words import (
     UNABLE,
     UNSAFE,
 )
-from .output_limits import affordable
+from .output_limits import affordable, is_about_sizes, plain_numbers
 from .page_titles import page_title
 from .reports import Report, read_report, report
 from .trouble import NO_TLS
@@ -236,6 +236,7 @@ def _is_too_long(found: Report) -> bool:
         or found.has(OVERFLOW)
         or _is_long_text(found)
         or _is_over_a_limit(found.english)
+        or is_about_sizes(plain_numbers(found.english))
     )
 
 
