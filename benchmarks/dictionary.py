@@ -72,7 +72,7 @@ async def samples() -> list[bytes]:
         mock.patch.object(packing, "compress", keep),
         mock.patch.object(packing, "decompress", plain),
         mock.patch("pnyx.store.documents.contents.compress", keep),
-        mock.patch("pnyx.store.documents.contents.decompress", plain),
+        mock.patch("pnyx.store.documents.unpacking.decompress", plain),
     ):
         chosen = settings("http://127.0.0.1:9/v1", str(Path(folder) / "a.db"))
         async with Runner.open(chosen, Providers(chosen, extra={"lab": FakeProvider(reply)})) as runner:

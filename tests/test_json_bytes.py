@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.json_bytes import indented_json, json_bytes
+from pnyx.json_bytes import indented_json, json_bytes, parse_json
 
 TEXTS = st.text(st.characters(), max_size=8)
 VALUES = st.recursive(
@@ -26,6 +27,26 @@ def test_it_says_what_the_standard_library_says(value: Any) -> None:
     written = json_bytes(value, "surrogatepass")
     # Compared as text: NaN equals nothing, and 1.0 equals 1.
     assert json.dumps(json.loads(written.decode("utf-8", "surrogatepass"))) == json.dumps(value)
+
+
+PIECES = ('{"a":', '"\\u0001"', '"\\ud800"', "[", "]", "}", ",", "-0", "1E400", "NaN", " ")
+JSON = st.one_of(
+    VALUES.map(lambda value: json.dumps(value, ensure_ascii=False)),
+    VALUES.map(json.dumps),
+    st.floats().map(repr),
+    st.lists(st.sampled_from(PIECES)).map("".join),
+)
+
+
+@given(JSON)
+def test_it_is_read_as_the_standard_library_reads_it(text: str) -> None:
+    def read(parse: Callable[[bytes], Any]) -> str:
+        try:
+            return json.dumps(parse(text.encode("utf-8", "surrogatepass")))
+        except ValueError:
+            return "not JSON"
+
+    assert read(parse_json) == read(lambda raw: json.loads(raw.decode("utf-8", "surrogatepass")))
 
 
 @given(VALUES)

@@ -24,7 +24,7 @@ PRINTED = (
     ["consensus no"],
     ["408"],
     ["Is 437 prime? no", "Is 439 prime? yes", "Is 443 prime? yes"],
-    ["4 2 120"],
+    ["4 2 120 7.2e-05"],
 )
 """The last lines that each example prints."""
 

@@ -34,6 +34,10 @@ def test_the_wheel_has_the_version_that_the_package_tells(wheel: zipfile.ZipFile
     assert any(name.startswith(f"pnyx-{pnyx.__version__}.dist-info/") for name in wheel.namelist())
 
 
+def test_the_docs_install_the_wheel_that_is_built(wheel: zipfile.ZipFile) -> None:
+    assert f"dist/{Path(wheel.filename or '').name}[" in (ROOT / "docs" / "install.md").read_text()
+
+
 def test_every_file_of_the_package_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     files = {p for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
     packed = {PACKAGE.parent / name for name in wheel.namelist() if name.startswith("pnyx/")}

@@ -81,6 +81,8 @@ class PnyxError(Exception):
 
 
 class UsageError(PnyxError):
+    """The request or an argument of a function cannot be used."""
+
     exit_code = 2
     http_status = 400
 
@@ -203,6 +205,8 @@ class SeatAbsent(PnyxError):
 
 
 class NoQuorum(PnyxError):
+    """Fewer seats answered than the step or the protocol needs."""
+
     exit_code = 3
     http_status = 502
     stop_reason = "no_quorum"

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import sysconfig
+import traceback
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 __all__ = ["OwnCancellationError", "describe", "isolate", "lacks_files"]
 
 T = TypeVar("T")
+
+INSTALLED = (
+    str(Path(__file__).parent),
+    *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
+    "<frozen",
+)
+"""Where the source begins whose lines say nothing to the author of a provider, protocol or tool."""
 
 
 class OwnCancellationError(Exception):
@@ -42,12 +52,18 @@ async def _contained(method: Callable[[], Awaitable[T]]) -> T:
 
 
 def describe(exc: BaseException) -> str:
-    """Return the type of the exception and its message, which may be missing or raise itself."""
+    """Return the type of the exception, its message, which may be missing or raise itself, and its line.
+
+    The line is the last one in a program's or package's own source; installed packages are left out.
+    """
     try:
         message = str(exc)
     except Exception:
         message = ""
-    return f"{type(exc).__name__}: {message}" if message else type(exc).__name__
+    named = f"{type(exc).__name__}: {message}" if message else type(exc).__name__
+    places = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(exc.__traceback__))
+    lines = [f"{Path(file).name}, line {line}" for file, line in places if not file.startswith(INSTALLED)]
+    return f"{named} ({lines[-1]})" if lines else named
 
 
 def lacks_files(exc: BaseException | None) -> bool:

@@ -1,4 +1,4 @@
-"""JSON, in a sixth of the time that the standard library takes for a short document, or for one in lines."""
+"""JSON, in half to a sixth of the time that the standard library takes for a short document, or in lines."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
-__all__ = ["indented_json", "json_bytes"]
+__all__ = ["indented_json", "json_bytes", "parse_json"]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -24,6 +24,14 @@ def json_bytes(value: Any, errors: str = "strict") -> bytes:
         return to_json(value)
     except ValueError:  # a lone surrogate, or more nested than it writes
         return _ENCODER.encode(value).encode("utf-8", errors)
+
+
+def parse_json(text: bytes) -> Any:
+    """Return the value of JSON in UTF-8, which may have lone surrogates. Raises `ValueError`."""
+    try:
+        return from_json(text)
+    except ValueError:  # a lone surrogate, or more nested than it reads
+        return json.loads(text.decode("utf-8", "surrogatepass"))
 
 
 def indented_json(value: Any) -> str:

@@ -186,7 +186,11 @@ def test_every_problem_is_listed(settings: Write) -> None:
             "providers.lab.kind in pnyx.toml must be one of anthropic, deepseek, embedded, google, "
             "mistral, ollama, openai, openrouter, own, not 'openia'; did you mean openai?",
         ),
-        ('[models."own:x"]\ncontext = 1', 'models."own:x" in pnyx.toml: no provider own'),
+        (
+            '[models."own:x"]\ncontext = 1',
+            'models."own:x" in pnyx.toml: no provider own; '
+            'add [providers.own], with kind = "own" if a program supplies it',
+        ),
         ("[models.alpha]\ncontext = 1", 'models.alpha in pnyx.toml: a model is named "provider:model"'),
         (
             LAB + '[models."lob:alpha"]\ncontext = 1',
@@ -221,13 +225,7 @@ def test_literal_key_is_refused_without_being_shown(settings: Write) -> None:
     assert "planted" not in message
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'api_key_env = "sk-planted-secret"',
-        'requests_per_minute = "planted"',
-    ],
-)
+@pytest.mark.parametrize("line", ['api_key_env = "sk-planted-secret"', 'requests_per_minute = "planted"'])
 def test_secret_in_the_wrong_place_is_refused_without_being_shown(settings: Write, line: str) -> None:
     (message,) = problems(lambda: settings(LAB + line))
     assert message.startswith("providers.lab.")

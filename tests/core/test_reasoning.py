@@ -27,7 +27,37 @@ CHANNELS = (
     "<|end|><|start|>assistant<|channel|>final<|message|>",
 )
 PAIRS = [*((f"<{name}>", f"</{name}>") for name in NAMES), *_PAIRS.items(), CHANNELS]
-ENDS = [*_END_TOKENS, "<|end|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>"]
+ENDS = [
+    *(
+        *_END_TOKENS,
+        "<|end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "<|end_of_turn|>",
+        "<|eot_id|>",
+        "<|eom|>",
+    ),
+    *("<|return|>", "<|call|>", "<|EOT|>", "<|im_start|>", "<|user|>", "<|observation|>", "<|END_RESPONSE|>"),
+    *(
+        "<|eod|>",
+        "<|eoa|>",
+        "<|stop|>",
+        "<|/assistant|>",
+        "<|start_header_id|>",
+        "<｜end▁of▁sentence｜>",
+        "<｜User｜>",
+    ),
+    *(
+        "<|end▁of▁sentence|>",
+        "<eos>",
+        "<eod>",
+        "<EOT>",
+        "<end_of_turn>",
+        "<end_of_utterance>",
+        "<end_of_sentence>",
+    ),
+    *("<seed:eos>", "<reserved_106>", "<SPECIAL_12>", "<unused6226>"),
+]
 
 
 @pytest.mark.parametrize(("opens", "closes"), PAIRS)

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pnyx.protocols import names
-from tests.faults.trial import Trial, received, soon
+from tests.faults.trial import Trial, interrupt, soon
 from tests.support.books import Books, Run
 from tests.support.forked import Process
 from tests.support.waiting import STALL_S
@@ -201,10 +201,12 @@ def test_a_frozen_worker_that_wakes_after_a_takeover_is_refused_and_sends_nothin
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C once", "SIGTERM"])
 def test_a_first_signal_saves_the_run_with_its_best_answer(trial: Trial, number: signal.Signals) -> None:
     trial.host.on("alpha", text="The proposal.")
-    trial.host.on("beta", delay=0.5)
+    answered = threading.Event()
+    trial.host.on("beta", until=answered.is_set)
     with trial.spawned("ask", "Why?") as process:
         soon(lambda: trial.host.requests("beta"))
-        process.send_signal(number)
+        interrupt(process, number)
+        answered.set()
         done = trial.ended(process)
     assert (done.code, done.out) == (130, "The proposal.\n")
     run = trial.check().run
@@ -219,9 +221,7 @@ def test_a_second_ctrl_c_stops_at_once_and_calls_in_flight_are_charged_on_resume
     trial.host.on("beta", call=1, hang=True)
     with trial.spawned("ask", "Why?") as process:
         soon(lambda: trial.host.requests("beta"))
-        process.send_signal(signal.SIGINT)
-        soon(lambda: received(process, signal.SIGINT))
-        time.sleep(0.3)
+        interrupt(process)
         process.send_signal(signal.SIGINT)
         started_at = time.monotonic()
         assert trial.ended(process).code == 130
@@ -233,12 +233,14 @@ def test_a_second_ctrl_c_stops_at_once_and_calls_in_flight_are_charged_on_resume
 
 
 def test_a_closed_pipe_prints_no_error_and_stops_further_calls(trial: Trial) -> None:
-    trial.host.on("alpha", call=1, delay=0.5)
+    closed = threading.Event()
+    trial.host.on("alpha", call=1, until=closed.is_set)
     with trial.spawned("ask", "--jsonl", "Why?") as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["type"] == "run_started"
         process.stdout.close()
         process.stdout = None
+        closed.set()
         done = trial.ended(process)
     assert done.err.count("Traceback") + done.err.count("Errno") == 0
     assert len(trial.host.log) < 4

@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.faults.trial import Trial, most_memory, received
+from tests.faults.trial import Trial, handled, most_memory
 from tests.support import waiting
 from tests.support.announced import address_and_key
 from tests.support.assistants import HELLO
@@ -171,7 +171,7 @@ async def test_a_server_that_stops_saves_its_runs_within_10_s_and_informs_follow
             await until(lambda: len(trial.host.log) >= 6 and len(followed) == 3)
             started_at = time.monotonic()
             server.process.send_signal(number)
-            await until(lambda: received(server.process, number))
+            await until(lambda: handled(server.process, number))
             answered.set()
             await asyncio.to_thread(server.process.wait, 120)
             elapsed = time.monotonic() - started_at
@@ -200,7 +200,7 @@ async def test_a_server_that_stops_waits_for_the_calls_in_flight_of_a_run_that_n
             run = (await client.post("/v1/runs", json=VOTE)).json()["run_id"]
         await until(lambda: len(trial.host.log) == 3)
         server.process.send_signal(signal.SIGTERM)
-        await asyncio.sleep(0.5)
+        await until(lambda: handled(server.process, signal.SIGTERM))
         assert server.process.poll() is None, "the server did not wait for its calls"
         answered.set()
         await asyncio.to_thread(server.process.wait, 60)
@@ -249,8 +249,7 @@ async def test_a_second_ctrl_c_ends_a_server_at_once(trial: Trial) -> None:
             await client.post("/v1/runs", json=VOTE)
         await until(lambda: len(trial.host.log) == 3)
         server.process.send_signal(signal.SIGINT)
-        await until(lambda: received(server.process, signal.SIGINT))
-        await asyncio.sleep(0.3)
+        await until(lambda: handled(server.process, signal.SIGINT))
         assert await asyncio.to_thread(server.end, signal.SIGINT) < 60
     stopped.set()
     verdict = await asyncio.to_thread(trial.check, "killed with three calls in flight")

@@ -20,7 +20,7 @@ from tests.support.serving import events_of
 from tests.support.waiting import STALL_S, until
 
 HALF_HEADS = 300
-CLIENTS, PIPELINED, CHECKS = 200, 50, 5
+CLIENTS, PIPELINED, CHECKS = 80, 50, 3
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from tests.faults.site import ASK, CALLS, Site, Worker
 from tests.faults.test_processes import silent, stopped
 from tests.faults.test_server import resumed, until
-from tests.faults.trial import Trial, received, soon
+from tests.faults.trial import Trial, handled, soon
 from tests.support.assistants import over_http
 from tests.support.books import Books, Run
 from tests.support.postgres import PostgresServer
@@ -180,7 +180,7 @@ async def test_a_worker_that_stops_requeues_its_runs_within_10_s(site: Site, num
     await until(lambda: len(trial.host.log) == 3)
     started_at = time.monotonic()
     first.process.send_signal(number)
-    await until(lambda: received(first.process, number))
+    await until(lambda: handled(first.process, number))
     answered.set()
     await asyncio.to_thread(first.ended)
     elapsed = time.monotonic() - started_at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from tests.support.checker import Verdict, check, exports
 from tests.support.forked import Process
 from tests.support.scripted import ScriptedHost
 
-__all__ = ["KEY", "PRICES", "Trial", "most_memory", "received", "soon"]
+__all__ = ["KEY", "PRICES", "Trial", "handled", "interrupt", "most_memory", "soon"]
 
 KEY = "sk-planted-0123456789"
 PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5, 1.0)}
@@ -111,11 +112,22 @@ def soon(true: Callable[[], object], within: float = 120.0) -> None:
         time.sleep(0.01)
 
 
-def received(process: Process, number: int) -> bool:
-    """Whether no signal of this number waits for the process: a second one is not merged with it."""
+def handled(process: Process, number: int) -> bool:
+    """Whether the process has done all that it does for signals of this number before it waits again.
+
+    No signal waits for it, so a second one is not merged with the first, and none of its threads runs.
+    """
+    found = Path(f"/proc/{process.pid}")
     try:
-        status = Path(f"/proc/{process.pid}/status").read_text()
+        status = (found / "status").read_text()
+        states = [file.read_text().rpartition(") ")[2][0] for file in found.glob("task/*/stat")]
     except OSError:
-        return True  # it has ended
+        return not found.exists()  # it has ended; or a thread has, and the others are looked at again
     masks = re.findall(r"(?:Sig|Shd)Pnd:\s*(\w+)", status)
-    return not any(int(mask, 16) >> (number - 1) & 1 for mask in masks)
+    return not any(int(mask, 16) >> (number - 1) & 1 for mask in masks) and not set(states) & set("RD")
+
+
+def interrupt(process: Process, number: int = signal.SIGINT) -> None:
+    """Send a signal, and wait until the process has acted on it."""
+    process.send_signal(number)
+    soon(lambda: handled(process, number))

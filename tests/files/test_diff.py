@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +49,39 @@ def test_uncommitted_changes_are_the_default_staged_or_not(repository: Path) -> 
     assert "+changed 20" in text
     assert "+changed 5" in text
     assert text.lstrip().startswith("a.py |")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("tracked", [True, False])
+@pytest.mark.parametrize("inner", [True, False])
+def test_what_the_process_itself_writes_is_neither_in_the_diff_nor_named(
+    repository: Path, stream: str, tracked: bool, inner: bool
+) -> None:
+    folder = repository / "inner" if inner else repository
+    folder.mkdir(exist_ok=True)
+    if tracked:
+        (folder / "out.md").write_text("an answer before\n")
+        git(repository, "add", ".")
+        git(repository, "commit", "-qm", "second")
+    change(repository)
+    (folder / "other.md").write_text("new\n")
+    reader, writer = os.pipe()
+    program = (
+        "import os, pathlib; from pnyx.files.diff import read_diff; found = read_diff(None, pathlib.Path());"
+        f"os.write({writer}, repr((found.source.content, found.notes)).encode())"
+    )
+    command: list[str] = [sys.executable, "-c", program]
+    with (folder / "out.md").open("w") as file:
+        if stream == "stdout":
+            subprocess.run(command, cwd=folder, pass_fds=[writer], check=True, stdout=file)
+        else:
+            subprocess.run(command, cwd=folder, pass_fds=[writer], check=True, stderr=file)
+    os.close(writer)
+    with open(reader) as found:
+        content, notes = ast.literal_eval(found.read())
+    assert "+changed 20" in content
+    assert "out.md" not in content
+    assert notes == ("not in the diff, as git does not track them: other.md; `git add -N` adds them",)
 
 
 def test_a_revision_and_a_range_are_compared_with(repository: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -247,3 +248,20 @@ async def test_a_prompt_over_the_window_is_shortened_and_sent_again(
     assert result.dropped == ()
     assert account.reserved_nusd == 0
     assert account.spent_nusd == host.bill(dict.fromkeys("abc", PRICE))
+
+
+async def test_a_window_of_unknown_size_is_found_in_steps_and_remembered(database: Database) -> None:
+    async with (host := TinyHost(12_000, "the prompt is too long")):
+        for model in "abc":
+            host.on(model, text=" ".join(f"{model}x{number}" for number in range(4_000)))
+        provider = open_hosted("openai", base_url=host.openai, api_key=KEY)
+        result, log, _ = await _debate(database, provider)
+    assert result.dropped == ()
+    for model in "abc":
+        sent = [e for e in log if isinstance(e, CallStarted) and e.model == f"h:{model}"]
+        failed = {(e.key, e.attempt) for e in log if isinstance(e, CallFailed)}
+        refused = [e for e in sent if (e.key, e.attempt) in failed]
+        lengths = [len(e.prompt) for e in refused]
+        assert all(later < 0.7 * length for length, later in pairwise(lengths))
+        last = sent.index(refused[-1])
+        assert all(len(e.prompt) <= 12_000 for e in sent[last + 1 :])

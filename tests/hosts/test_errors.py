@@ -14,9 +14,10 @@ import pytest
 
 from pnyx.providers.hosted.adjustments import Adjustments, Change
 from pnyx.providers.hosted.failures import HostError, failure, read_report, report
-from pnyx.providers.hosted.output_limits import fitting_share
+from pnyx.providers.hosted.output_limits import fitting_share, plain_numbers
 
 TABLE = tomllib.loads((Path(__file__).parent / "errors.toml").read_text())
+SIZES = tomllib.loads((Path(__file__).parent / "sizes.toml").read_text())["sizes"]
 DIALECTS = {"anthropic": "anthropic", "google": "google", "mistral": "mistral"}
 MODEL = "alpha"
 LIMIT = 32_000
@@ -185,6 +186,14 @@ def test_how_much_of_a_prompt_fits_is_read_from_the_numbers_of_the_host(
     message: str, share: float | None
 ) -> None:
     assert fitting_share(message, 10_000) == share
+
+
+@pytest.mark.parametrize(("message", "share"), SIZES)
+def test_a_window_named_in_prose_is_recognised_and_read(message: str, share: float) -> None:
+    body = json.dumps({"error": {"message": message, "type": "invalid_request_error"}})
+    assert failure(read_report(400, body), {}, body).kind == "too_long"
+    found = fitting_share(plain_numbers(message), 10_000)
+    assert found == (None if share < 0 else pytest.approx(share))
 
 
 @pytest.mark.parametrize("row", rows("nothing"))

@@ -69,6 +69,12 @@ FORMS = [
         '<|constrain|>json<|message|>{"x": 1}<|call|>',
         "<|channel|>analysis<|message|>a",
     ),
+    (
+        "gpt-oss, the tool before the channel",
+        "<|channel|>analysis<|message|>a<|end|><|start|>assistant to=functions.add<|channel|>commentary "
+        '<|constrain|>json<|message|>{"x": 1}<|call|>',
+        "<|channel|>analysis<|message|>a",
+    ),
 ]
 TEXTS = [
     ("code", '```\n<tool_call>\n{"name": "add", "arguments": {"x": 1}}\n</tool_call>\n```'),
@@ -91,7 +97,7 @@ def test_text_about_a_call_is_text(name: str, text: str) -> None:
     assert written_calls(text, NAMES) == []
 
 
-@pytest.mark.parametrize("text", [FORMS[0][1], FORMS[-1][1]], ids=["hermes", "gpt-oss"])
+@pytest.mark.parametrize("text", [FORMS[0][1], FORMS[-2][1], FORMS[-1][1]], ids=["hermes", "gpt-oss", "to"])
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_host_that_passes_calls_on_as_text_is_read_like_one_that_reads_them(
     lab: ScriptedHost, text: str, stream: bool

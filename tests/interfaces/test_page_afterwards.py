@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.support.browsing import Serve, Tab
 from tests.support.scripted import ScriptedHost
@@ -28,6 +28,38 @@ def test_a_further_question_is_a_turn_of_the_same_conversation(
     expect(turns).to_have_count(3)
     ids = [run["run_id"] for run in server.get(f"/v1/runs/{second}/conversation")]
     assert ids[:2] == [first, second]
+
+
+def test_later_turns_are_loaded_as_their_list_is_scrolled(browser: Browser, server: Serve) -> None:
+    """In parts of ten here; the server's are of 1,000."""
+    with Tab.open(browser, width=400) as tab:
+        page = tab.page
+        ids: list[str] = []
+        for n in range(25):
+            turn = {"question": f"What about the turn {n} of this long conversation?", "protocol": "single"}
+            turn |= {"follows": ids[-1]} if ids else {}
+            headers = {"Authorization": f"Bearer {server.key}"}
+            sent = page.request.post(f"{server.url}/v1/runs", data={**turn, "wait": True}, headers=headers)
+            ids.append(sent.json()["run_id"])
+        page.route("**/conversation", lambda route: route.continue_(url=f"{route.request.url}?limit=10"))
+        page.goto(server.link)
+        expect(tab.question).to_be_visible()
+        page.goto(f"{server.url}/#/runs/{ids[2]}")
+        turns = page.get_by_role("navigation", name="Turns of this conversation")
+        links, here = turns.get_by_role("link"), turns.locator("[aria-current]")
+        expect(links).to_have_count(10)
+        expect(here).to_be_in_viewport()
+        for count in (20, 25):
+            expect(turns.get_by_role("button", name="Show later turns")).to_have_count(1)
+            turns.locator("ol").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+            expect(links).to_have_count(count)
+        expect(turns.get_by_role("button")).to_have_count(0)
+        assert links.last.inner_text() == "25. What about the turn 24 of this long conversation?"
+        assert not tab.scrolls_sideways()
+        links.last.click()
+        expect(here).to_have_text("25. What about the turn 24 of this long conversation?")
+        expect(here).to_be_in_viewport()
+        expect(page.get_by_role("button", name="Title and tags")).to_be_visible()
 
 
 def test_asking_again_carries_everything_over(tab: Tab, server: Serve) -> None:
@@ -119,6 +151,7 @@ def test_costs_are_shown_by_day_and_group(tab: Tab, server: Serve) -> None:
     page.get_by_label("Group by").select_option("protocol")
     expect(rows.filter(has_text="voting")).to_have_count(1)
     expect(page.locator(".bars rect")).to_have_count(30)
+    expect(page.locator(".costs-page")).to_contain_text("Not counted: other keys and evaluations.")
     costs = server.get("/v1/costs?by=model&days=7")
     runs = server.get("/v1/runs?limit=1000")
     assert abs(costs["total"]["known_usd"] - sum(run["usage"]["cost_usd"] or 0 for run in runs)) < 1e-6

@@ -166,6 +166,11 @@ def test_formulas_code_tables_and_tasks(tab: Tab, models: ScriptedHost) -> None:
         "H3",
         "H4",
     ]
+    # It covers none of the code.
+    assert answer.locator(".code").evaluate(
+        "frame => frame.querySelector('pre').getBoundingClientRect().right"
+        " <= frame.querySelector('.copy').getBoundingClientRect().left"
+    )
     answer.locator(".code").hover()
     answer.get_by_role("button", name="Copy this code").click()
     expect(answer.locator(".copy")).to_contain_text("opied")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.interfaces.conftest import CONFIG
 from tests.support.browsing import Serve, Tab, serving
@@ -101,6 +102,55 @@ def test_after_a_restart_with_a_new_key_the_page_asks_for_it_and_keeps_the_addre
             tab.page.get_by_label("Your key").fill(server.key)
             tab.page.get_by_role("button", name="Sign in").click()
             expect(tab.verdict).to_be_visible()
+
+
+def test_the_link_of_a_restarted_server_signs_in_the_tab_that_is_open(
+    browser: Browser, models: ScriptedHost, tmp_path: Path
+) -> None:
+    """Also while the server still refuses requests with the key before."""
+    config = CONFIG.format(url=models.openai)
+    held: list[Route] = []
+    with Tab.open(browser) as tab:
+        tab.expected += EXPECTED_ERRORS
+        with serving(tmp_path, config) as server:
+            tab.page.goto(server.link)
+            expect(tab.question).to_be_visible()
+            old = f"Bearer {server.key}"
+        with serving(tmp_path, config, port=server.port) as server:
+
+            def hold(route: Route) -> None:
+                stale = route.request.headers["authorization"] == old
+                held.append(route) if stale else route.continue_()
+
+            loading = re.compile("/v1/(settings|protocols)$")
+            tab.page.route(loading, hold)
+            tab.page.get_by_role("link", name="Runs").click()
+            expect(tab.page.get_by_label("Your key")).to_be_visible()
+            tab.page.goto(server.link)  # in the same document, since only the fragment differs
+            expect(tab.question).to_be_visible()
+            expect(tab.page).to_have_url(re.compile("/#/$"))
+            assert len(held) == 2
+            for route in held:
+                with tab.page.expect_response(loading) as refused:
+                    route.continue_()
+                assert refused.value.status == 401
+            tab.ask(protocol="voting")
+            expect(tab.verdict).to_be_visible()
+
+
+def test_a_link_with_a_key_signs_in_from_a_shared_run_and_what_is_no_key_leaves_the_address_too(
+    tab: Tab, server: Serve
+) -> None:
+    tab.expected += EXPECTED_ERRORS
+    tab.page.goto(f"{server.url}/#/shared/unknown")
+    expect(tab.page.get_by_text("A shared run, read only")).to_be_visible()
+    tab.page.goto(f"{server.url}/#key=")
+    expect(tab.question).to_be_visible()
+    expect(tab.page).to_have_url(re.compile("/#/$"))
+    tab.page.goto(f"{server.url}/#/shared/unknown")
+    tab.page.goto(server.link)
+    expect(tab.question).to_be_visible()
+    expect(tab.page).to_have_url(re.compile("/#/$"))
 
 
 def test_a_run_stopped_by_the_budget_of_a_day_says_what_to_raise_and_asks_for_no_amount(

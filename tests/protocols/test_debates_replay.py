@@ -21,6 +21,7 @@ from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
 from tests.support.panels import Host, seats
 from tests.support.replaying import attempt, check_kills, finish, perform_whole
+from tests.support.waiting import STALL_S
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)
@@ -161,7 +162,7 @@ async def test_a_subtask_starts_the_moment_its_own_needs_are_done_with_no_level_
 ) -> None:
     host = Waiting()
     run = spec("decompose", {"inner": "single"}, ())
-    result, _ = await asyncio.wait_for(finish(run, tmp_path, host), 10)
+    result, _ = await asyncio.wait_for(finish(run, tmp_path, host), STALL_S)
     assert [task["label"] for task in result.detail["subtasks"]] == ["slow", "fast", "last"]
     assert host.most == 2
 

@@ -19,7 +19,7 @@ from pnyx.providers.base import Call, Completion, Message, Provider, ensure_open
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.registry import Providers
 from tests.support.scripted import ScriptedHost
-from tests.support.waiting import until
+from tests.support.waiting import STALL_S, until
 
 CALL = Call("alpha", (Message("user", "hello"),), max_tokens=20)
 KEY = "planted-key-of-the-lab"
@@ -87,7 +87,7 @@ class Slow:
 
     def open(self, *_: object, **__: object) -> Provider:
         self.opened += 1
-        self.go.wait(10)
+        self.go.wait(STALL_S)
         return self.provider
 
     async def give_up(self) -> None:

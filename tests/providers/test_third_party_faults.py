@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 from unittest.mock import Mock
@@ -11,6 +13,8 @@ import pytest
 
 import pnyx
 from pnyx.core.tool_calls import ToolSpec
+from pnyx.providers.adapter import adapt
+from pnyx.providers.base import complete_call
 from pnyx.tools import Tool, Toolbox
 
 
@@ -32,7 +36,7 @@ FAULTS = (
     UnprintableError(),
     BaseExceptionGroup("several", [SystemExit(1)]),
 )
-REPLIES: tuple[Any, ...] = ("text", None, b"bytes", {"text": "x"}, 7, Mock(spec=pnyx.Completion))
+REPLIES: tuple[Any, ...] = (None, b"bytes", {"text": "x"}, 7, Mock(spec=pnyx.Completion))
 
 
 class Broken:
@@ -96,6 +100,66 @@ async def test_a_reply_of_another_type_loses_only_its_seat(
     done = await _run(Broken("reply", reply=reply), tmp_path, monkeypatch)
     assert (done.final_answer, done.degraded) == ("4", True)
     assert type(reply).__name__ in done.dropped[0]["reason"] or "Completion" in done.dropped[0]["reason"]
+
+
+class Words:
+    """Its method may be plain, take `on_text`, and return text or a whole completion."""
+
+    def __init__(self, whole: bool) -> None:
+        self.whole = whole
+
+    async def complete(self, call: pnyx.Call, on_text: Callable[[str], None] | None = None) -> Any:
+        for word in ("It is 4.\n", "Final answer: 4"):
+            if on_text is not None:
+                on_text(word)
+        text = "It is 4.\nFinal answer: 4"
+        return pnyx.Completion(text) if self.whole else text
+
+
+class WordsAndClose(Words):
+    async def close(self) -> None:
+        pass
+
+
+class Unstreamed:
+    async def complete(self, call: pnyx.Call) -> str:
+        return "It is 4.\nFinal answer: 4"
+
+
+@pytest.mark.parametrize(
+    ("provider", "expected"),
+    [
+        *((kind(whole), 2) for kind in (Words, WordsAndClose) for whole in (True, False)),
+        (Unstreamed(), 1),
+    ],
+)
+async def test_text_is_a_reply_with_and_without_pieces_and_close(provider: Any, expected: int) -> None:
+    pieces: list[str] = []
+    call = pnyx.Call("any", (pnyx.Message("user", "What is 2 + 2?"),), max_tokens=100)
+    reply = await complete_call(adapt(provider), call, pieces.append)
+    assert ("".join(pieces), len(pieces)) == (reply.text, expected)
+
+
+async def test_a_method_that_is_not_async_says_so(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Plain(Broken):
+        def complete(self, call: pnyx.Call, on_text: Callable[[str], None] | None = None) -> Any:
+            return "Final answer: 4"
+
+    done = await _run(Plain("complete"), tmp_path, monkeypatch)
+    assert (done.final_answer, done.degraded) == ("4", True)
+    assert "complete() is not async" in done.dropped[0]["reason"]
+
+
+async def test_an_exception_is_shown_with_its_line_in_the_source_of_the_provider(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Careless(Broken):
+        async def complete(self, call: pnyx.Call, on_text: Callable[[str], None] | None = None) -> Any:
+            return json.loads("no")  # the line of its author, not that in the library
+
+    done = await _run(Careless("complete"), tmp_path, monkeypatch)
+    line = inspect.getsourcelines(Careless)[1] + 2
+    assert done.dropped[0]["reason"].endswith(f"char 0) (test_third_party_faults.py, line {line})")
 
 
 async def test_a_provider_that_cancels_the_task_that_calls_it_loses_only_its_seat(

@@ -24,6 +24,7 @@ from pnyx.store.records import runs as store
 from pnyx.times import now
 from tests.support.panels import seats
 from tests.support.properties import examples
+from tests.support.waiting import STALL_S
 
 RUN = "journal"
 
@@ -104,7 +105,7 @@ async def test_what_follows_a_refused_outcome_is_refused_in_the_same_commit(tmp_
 async def test_outcomes_are_applied_at_once_so_nothing_waits_for_their_commit(tmp_path: Path) -> None:
     journal = await journal_in(tmp_path)
     journal.post(count(1))
-    await asyncio.wait_for(journal.flush(), 5)
+    await asyncio.wait_for(journal.flush(), STALL_S)
     assert journal.is_recorded("/1")
     assert journal.seq == 0  # not committed yet
     await journal.append(count(2))

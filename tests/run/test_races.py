@@ -34,7 +34,7 @@ from tests.support import virtual_time
 from tests.support.panels import Host
 from tests.support.processes import PANEL, Node, account_of, die, fixed_reply, spec, well_formed
 from tests.support.stored import as_json
-from tests.support.waiting import STALL_S
+from tests.support.waiting import STALL_S, until
 
 Make = Callable[[Host], Node]
 
@@ -108,21 +108,17 @@ async def test_a_cancel_of_a_run_that_is_pausing_ends_it(make: Make, tmp_path: P
 async def test_a_cancelled_start_leaves_a_run_that_can_be_resumed(make: Make, tmp_path: Path) -> None:
     node = make(Host(fixed_reply))
     async with locked(tmp_path / "pnyx.db"):
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(node.runner.start(spec(options={"rounds": 1})), 0.2)
-    async with asyncio.timeout(STALL_S):
-        rows = await node.database.read(store.listing)
-        while not rows or rows[0].status != "paused":
-            rows = await node.database.read(store.listing)
-            await asyncio.sleep(0.05)
-    resumed = await node.runner.resume(rows[0].id)
+        starting = asyncio.create_task(node.runner.start(spec(options={"rounds": 1})))
+        await until(lambda: node.database._writer is not None)  # it waits for the other process
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+
+    async def paused() -> list[str]:
+        return [row.id for row in await node.database.read(store.listing) if row.status == "paused"]
+
+    resumed = await node.runner.resume(*await until(paused))
     assert (await resumed.result()).status == "decided"
-
-
-async def _let_go(node: Node) -> None:
-    async with asyncio.timeout(STALL_S):
-        while node.runner._keeper._unreleased:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
 
 
 async def test_a_failed_takeover_does_not_release_the_owners_run(make: Make, tmp_path: Path) -> None:
@@ -133,14 +129,14 @@ async def test_a_failed_takeover_does_not_release_the_owners_run(make: Make, tmp
         async with locked(tmp_path / "pnyx.db"), asyncio.timeout(0.3):
             await asyncio.gather(*(node.runner.resume(handle.run_id, budget_usd=1.0) for _ in range(2)))
     # Both were cancelled: the one that took the run releases it, the other has nothing to release.
-    await _let_go(node)
+    await until(lambda: not node.runner._keeper._unreleased)
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
     second = await node.runner.resume(handle.run_id, budget_usd=1.0)
     node.runner._keeper.release_later(handle.run_id, [])
     elsewhere = {"worker": "elsewhere:1:1"}
     await node.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
     node.runner._keeper.release_later(handle.run_id, [second.context.journal.epoch])
-    await _let_go(node)
+    await until(lambda: not node.runner._keeper._unreleased)
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, row.worker) == ("running", "elsewhere:1:1")
     assert (await second.result()).status == "decided"
@@ -333,7 +329,7 @@ async def test_a_run_that_was_taken_and_not_started_is_released_after_any_error(
     with pytest.raises(ZeroDivisionError):
         await node.runner.resume(handle.run_id)
     monkeypatch.undo()
-    await _let_go(node)
+    await until(lambda: not node.runner._keeper._unreleased)
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
 
 

@@ -19,6 +19,7 @@ from pnyx.protocols import get
 from pnyx.run.calls.limits import Limits
 from pnyx.run.handle import RunHandle
 from pnyx.run.result import Result
+from pnyx.run.runner import Runner
 from pnyx.run.spec import Spec
 from pnyx.run.spending.expectation import expect
 from pnyx.store import Database
@@ -269,6 +270,42 @@ async def test_a_run_of_this_process_holds_what_it_needs_before_its_first_call(
     async with runner._new_run(spec("council", day_usd=9.0), None, None, runner._name if here else None):
         held = await runner.database.read(lambda c: holds.total(c, "day"))
     assert (held > 0) is here
+
+
+def set_day_usd(runner: Runner, cap: float) -> None:
+    """Set the cap of a day that resumed runs get."""
+    budget = runner.settings.budget.model_copy(update={"day_usd": cap})
+    runner.settings = runner.settings.model_copy(update={"budget": budget})
+
+
+async def test_a_run_that_a_worker_takes_holds_what_it_needs_before_its_first_call(
+    make: Callable[[Host], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = make(SizedHost()).runner
+    set_day_usd(runner, 9.0)
+    run_id = await runner.enqueue(spec("council", day_usd=9.0))
+    assert await runner.database.read(lambda c: holds.total(c, "day")) == 0
+    monkeypatch.setattr(runner, "_launch", lambda handle: handle)
+    await runner.resume(run_id)
+    assert await runner.database.read(lambda c: holds.total(c, "day")) > 0
+
+
+@pytest.mark.parametrize("case", ["consensus", "council", "moa", "voting", "deliberate"])
+async def test_an_older_run_that_comes_late_takes_no_room_from_one_that_has_begun(
+    make: Callable[[Host], Node], case: str
+) -> None:
+    node = make(SizedHost(pause=0.02))
+    usual = await cost(node, case)
+    cap = (1 + 1.4) * usual  # with the run before, on the same day
+    set_day_usd(node.runner, cap)
+    # Of two workers, the one with the younger run may be the faster one.
+    older = await node.runner.enqueue(spec(case, 1, day_usd=cap))
+    younger = await node.runner.start(spec(case, 2, day_usd=cap))
+    await first_call(younger)
+    late = await node.runner.resume(older)
+    done, paused = await younger.result(), await late.result()
+    assert done.status not in ("paused", "failed")
+    assert (paused.status, paused.usage["calls"]) == ("paused", 0)
 
 
 async def first_call(handle: RunHandle) -> None:

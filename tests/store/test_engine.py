@@ -297,7 +297,7 @@ async def test_a_read_is_a_snapshot_and_blocks_no_writer(database_url: str) -> N
         before = spent(connection)
         loop.call_soon_threadsafe(started.set)
         # On PostgreSQL the loop writes, and this function blocks it.
-        waited = connection.dialect.name == "postgresql" or written.wait(10)
+        waited = connection.dialect.name == "postgresql" or written.wait(STALL_S)
         return before, waited, spent(connection)
 
     async def write() -> None:

@@ -46,13 +46,7 @@ _IMPORTS = {
     "mcp": (*RUN, "pnyx.interfaces.mcp.stdio"),
     "resume": RUN,
     "serve": (*RUN, "pnyx.interfaces.cli.actions.serve"),
-    "worker": (
-        *RUN,
-        "pnyx.interfaces.cli.actions.worker",
-        "procrastinate",
-        "psycopg",
-        "sqlalchemy.ext.asyncio",
-    ),
+    "worker": (*RUN, "pnyx.interfaces.cli.actions.worker", "procrastinate", "psycopg"),
     "eval": (
         *(*RUN, "pnyx.interfaces.cli.actions.eval", "pnyx.evaluate.execution.run"),
         *("pnyx.evaluate.report.text", "rich.markdown"),

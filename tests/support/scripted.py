@@ -36,7 +36,7 @@ from pnyx.core.models import Price, Usage
 from tests.support import dialects
 from tests.support.dialects import Answer, ModelRequest
 from tests.support.script import Fault, Request
-from tests.support.waiting import until
+from tests.support.waiting import STALL_S, until
 
 __all__ = ["Fault", "RemoteHost", "Request", "ScriptedHost", "spawn"]
 
@@ -194,13 +194,13 @@ class ScriptedHost:
 
         self._thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
         self._thread.start()
-        assert ready.wait(10)
+        assert ready.wait(STALL_S)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop()
         assert self._thread is not None
-        self._thread.join(10)
+        self._thread.join(STALL_S)
 
 
 class _Connection(asyncio.Protocol):

@@ -28,11 +28,12 @@ SERVER_KEY = "pnyx_own-key"
 
 @dataclass
 class ServerHandle:
-    """A running server. service, app: those behind it."""
+    """A running server. service, app: those behind it. requests: the tasks that carry out requests."""
 
     url: str
     service: RunService
     app: FastAPI
+    requests: set[asyncio.Task[None]]
 
     @property
     def runner(self) -> Runner:
@@ -99,7 +100,7 @@ async def _open_server(
                 while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
                     await asyncio.sleep(0.005)
                 address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-                yield ServerHandle(address, service, app.inner)
+                yield ServerHandle(address, service, app.inner, server.server_state.tasks)
             finally:
                 server.force_exit = server.should_exit = True
                 await task

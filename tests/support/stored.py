@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, create_engine, inspect, select, update
 from sqlalchemy.engine import URL
 
-from pnyx.store.documents.contents import unpack, unpack_columns
 from pnyx.store.documents.conversion import read_unpacked
+from pnyx.store.documents.unpacking import unpack, unpack_columns
 from pnyx.store.schema import events, runs
 
 __all__ = ["as_json", "bodies", "file_as_json", "in_file", "results", "rows_of_events", "rows_of_file"]

@@ -16,6 +16,7 @@ from pnyx.run.observer import ORIGIN, Announcement, Origin, RunClosed, RunEvent,
 from pnyx.telemetry.log import JsonLog
 from pnyx.telemetry.log_fields import _FIELDS
 from tests.interfaces.events import consensus_run
+from tests.support.waiting import STALL_S
 from tests.telemetry.announcements import RUN, SECRET_TEXT, TRACED, events
 
 
@@ -111,7 +112,7 @@ def test_a_reader_that_stops_loses_lines_and_delays_nobody() -> None:
     stuck, written = threading.Event(), []
 
     def write(line: str) -> None:
-        stuck.wait(10)
+        stuck.wait(STALL_S)
         written.append(json.loads(line))
 
     log = JsonLog("debug", write=write)
@@ -123,8 +124,8 @@ def test_a_reader_that_stops_loses_lines_and_delays_nobody() -> None:
         log.announce(RunEvent(RUN, started))
     assert log.relay.dropped >= 89
     stuck.set()
-    assert log.relay.drain(10)
+    assert log.relay.drain(STALL_S)
     log.announce(RunEvent(RUN, started))
-    log.close(10)
+    log.close(STALL_S)
     lost = [line["lines"] for line in written if line["event"] == "log_dropped"]
     assert sum(lost) == log.relay.dropped

@@ -256,7 +256,9 @@ def _unknown_names(tree: Tree, names: Collection[str], locations: Locations) -> 
             hint = f'; write [models."{host}:{ref}"]' if (host := _only(configured)) else ""
             yield f'{where}: a model is named "provider:model"{hint}'
         elif provider not in (known := (*configured, *installed(PROVIDERS))):
-            yield f"{where}: no provider {dotted([provider])}{nearest(provider, known)}"
+            table = dotted(["providers", provider])
+            hint = nearest(provider, known) or f'; add [{table}], with kind = "own" if a program supplies it'
+            yield f"{where}: no provider {dotted([provider])}{hint}"
     chosen = _protocol_value(tree)
     if chosen.origin != "default" and isinstance(chosen.value, str) and chosen.value not in names:
         hint = nearest(chosen.value, tuple(names))

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..core.context.files import Source
 from ..errors import FileProblem
 from ..phrases import first_of
+from .own_output import is_own_output
 from .read import DIFF
 from .secret_files import looks_secret
 
@@ -57,10 +58,13 @@ def read_diff(revision: str | None, folder: Path) -> Diff:
         raise FileProblem(f"git knows no revision {revision!r} here; `git log --oneline` lists some")
     names = _lines(_diff(folder, revision, ["--name-only", "-z"]), "\0")
     secrets = [name for name in names if looks_secret(name)]
-    shown = ["--", ":/", *(f":(top,exclude,literal){name}" for name in secrets)]
+    top = folder / _output(folder, "rev-parse", "--show-cdup").removesuffix("\n")
+    written = [name for name in names if is_own_output(top / name)]
+    shown = ["--", ":/", *(f":(top,exclude,literal){name}" for name in (*secrets, *written))]
     text = _diff(folder, revision, ["--stat=200", "--patch"], shown)
     notes = [f"left out of the diff, as they look like secrets: {first_of(secrets)}"] if secrets else []
     new = _lines(_output(folder, "ls-files", "--others", "--exclude-standard", "-z", ":/"), "\0")
+    new = [name for name in new if not is_own_output(folder / name)]
     if new:
         notes.append(f"not in the diff, as git does not track them: {first_of(new)}; `git add -N` adds them")
     if not text.strip():

@@ -15,6 +15,7 @@ from ..phrases import first_of
 from .decode import SAMPLE, is_binary
 from .documents import document_kind
 from .images import image_info
+from .own_output import is_own_output
 from .secret_files import looks_secret
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def list_folder(folder: Path, globs: Sequence[str], limits: ContextSettings) -> 
     sources = []
     for path in _walk(folder, _outer_rules(folder.resolve(), GitIgnoreSpec), GitIgnoreSpec, left_out):
         inner = path.relative_to(folder).as_posix()
-        if wanted is not None and not wanted.match_file(inner):
+        if (wanted is not None and not wanted.match_file(inner)) or is_own_output(path):
             continue
         if why := _unfit(path, limits):
             left_out.setdefault(why, []).append(inner)

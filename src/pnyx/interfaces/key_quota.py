@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
@@ -14,7 +14,9 @@ from ..config.server_settings import KeyLimits
 from ..core.models import NUSD, money
 from ..errors import OverLimit
 from ..run.spec import Spec
+from ..run.spending.budget import budget_event
 from ..run.spending.claim import SURE
+from ..run.spending.exhaustion import budget_name, raise_setting
 from ..run.spending.expectation import expect
 from .run_records import RunRecords
 
@@ -73,13 +75,13 @@ class KeyQuota:
         # The first run of a day, if it fits into none, is paused by the ledger, which says what it needs.
         if left <= 0 or (left < expected and (expected <= cap or account.spent_nusd)):
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
-            spent = money(account.spent_nusd / NUSD)
+            event = budget_event("exhausted", account.within(cap), today.isoformat())
+            event = replace(event, expected_usd=expected / NUSD)
             go = "begin" if resumed is None else "go on"
-            costs = f", and this one needs {money(expected / NUSD)} to {go}" if left > 0 else ""
-            then = "they go on tomorrow" if expected <= cap else "raise day_usd for this run"
+            needs = f"this run needs {money(event.expected_usd)} to {go}, and " if expected else ""
             raise OverLimit(
-                f"this key's runs have used up {spent} of their {money(cap_usd)} of today (UTC), day_usd of "
-                f"[serve.keys.{owner}]{costs}; {then}",
+                f"{budget_name(event)} too small: {needs}{money(max(left, 0) / NUSD)} of "
+                f"{money(cap_usd)} is left today. {raise_setting(event)}",
                 ceil((midnight - today).total_seconds()),
             )
 

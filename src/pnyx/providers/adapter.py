@@ -1,6 +1,7 @@
 """Providers that a program or a package supplies as objects of its own.
 
-Such an object needs only `async def complete(self, call)`, which may return plain text.
+Such an object needs only `async def complete(self, call)`, which may return plain text. With a parameter
+`on_text`, its text is shown as it arrives.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeAlias
 
-from ..errors import ProviderError, UsageError
-from .base import Call, Completion, Provider
+from ..errors import UsageError
+from .base import Call, Completion, Provider, completion_of
 
 __all__ = ["Adapter", "AnyProvider", "SimpleProvider", "adapt"]
 
@@ -36,24 +37,29 @@ def adapt(candidate: AnyProvider, *, owned: bool = False) -> Provider:
     if not callable(getattr(candidate, "complete", None)):
         kind = type(candidate).__name__
         raise UsageError(f"{kind} is not a provider: it needs `async def complete(self, call)`")
-    whole = hasattr(candidate, "close") and "on_text" in inspect.signature(candidate.complete).parameters
+    whole = hasattr(candidate, "close") and _streams(candidate)
     return candidate if whole else Adapter(candidate, owned)  # type: ignore[return-value]
 
 
+def _streams(provider: AnyProvider) -> bool:
+    return "on_text" in inspect.signature(provider.complete).parameters
+
+
 class Adapter:
-    """A provider around a `SimpleProvider`, whose replies arrive whole. owned: whether `close` closes it."""
+    """A provider around a `SimpleProvider`. owned: whether `close` closes it.
+
+    Its replies arrive whole, unless its method has a parameter `on_text`.
+    """
 
     def __init__(self, provider: SimpleProvider, owned: bool = False) -> None:
-        self._provider, self._owned = provider, owned
+        self._provider: Any = provider
+        self._owned = owned
+        self._streams = _streams(provider)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        reply: Any = await self._provider.complete(call)
-        if isinstance(reply, str):
-            reply = Completion(reply, model=call.model)
-        if not isinstance(reply, Completion):
-            kind = type(reply).__name__
-            message = f"complete() returned {kind}, not text or a pnyx.Completion"
-            raise ProviderError("malformed", message, billed=True)
+        if self._streams:
+            return await completion_of(self._provider.complete(call, on_text), call)
+        reply = await completion_of(self._provider.complete(call), call)
         if on_text is not None:
             on_text(reply.text)
         return reply

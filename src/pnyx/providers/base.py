@@ -28,6 +28,7 @@ __all__ = [
     "ToolSpec",
     "can_search",
     "complete_call",
+    "completion_of",
     "ensure_open",
     "guard",
     "is_open",
@@ -161,14 +162,29 @@ async def complete_call(provider: Provider, call: Call, on_text: Callable[[str],
 
 
 async def _complete(provider: Provider, call: Call, on_text: Callable[[str], None] | None) -> Completion:
-    reply: object = await provider.complete(call, on_text)
-    if not isinstance(reply, Completion):
-        kind = type(reply).__name__
-        raise ProviderError("malformed", f"complete() returned {kind}, not a pnyx.Completion", billed=True)
+    reply = await completion_of(provider.complete(call, on_text), call)
     if type(reply) is Completion:
         return reply
     # Made again: an object of a subclass, or of a mock, may not have checked its fields.
     return Completion(**{one.name: getattr(reply, one.name) for one in fields(Completion)})
+
+
+async def completion_of(returned: object, call: Call) -> Completion:
+    """Return the reply to `call` from what a method `complete` returned: text, too, is a whole reply.
+
+    Raises `ProviderError` for anything else, and what the method raises.
+    """
+    if not isinstance(returned, Awaitable):
+        message = "complete() is not async; write `async def complete(self, call)`"
+        raise ProviderError("malformed", message, billed=True)
+    reply: object = await returned
+    if isinstance(reply, str):
+        return Completion(reply, model=call.model)
+    if not isinstance(reply, Completion):
+        kind = type(reply).__name__
+        message = f"complete() returned {kind}, not text or a pnyx.Completion"
+        raise ProviderError("malformed", message, billed=True)
+    return reply
 
 
 async def guard(method: Callable[[], Awaitable[T]]) -> T:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from sqlalchemy import Connection
+
 from ..core.events import CallFailed, CallStarted, Event
 from ..core.models import NUSD
 from ..errors import DeadlinePassed, NoQuorum, OutOfBudget
@@ -47,6 +49,8 @@ class RunContext:
     `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
     process. unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
     whether requests to hosts name the span of a call. counted_prompts: in this process.
+    windows: model -> tokens to which its host made this process shorten a request, so that the next is not
+    refused as often.
     """
 
     run_id: str
@@ -75,6 +79,7 @@ class RunContext:
     long_replies: set[str] = field(default_factory=set)
     shortest_answer: int | None = None
     counted_prompts: CountedPrompts = field(default_factory=CountedPrompts)
+    windows: dict[str, int] = field(default_factory=dict)
     unaffordable: OutOfBudget | None = None
     observer: Observer | None = None
     propagate: bool = False
@@ -106,6 +111,10 @@ class RunContext:
     def note_answer(self, tokens: int) -> None:
         """Remember the length of a whole answer."""
         self.shortest_answer = min(self.shortest_answer or tokens, tokens)
+
+    def hold(self, connection: Connection, time: str) -> None:
+        """Hold what the run needs still of the caps that it shares, see `RunBudget.hold`."""
+        self.budget.hold(connection, time, self.spent_nusd, self.settled_calls)
 
     def check(self) -> None:
         """Raise `Halted` if the run must not send another request."""

@@ -236,7 +236,7 @@ class RunRequest:
     )
     client_tools: Sequence[Mapping[str, Any]] = _option(
         Kind.TOOLS,
-        "Tools that you run, which the answer may call: each with name, description and JSON schema.",
+        "Tools that you run and the answer may call: each with name, description and parameters (a schema).",
         (),
         flags=("--client-tools",),
         metavar="FILE",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,8 @@ from .._version import __version__
 from ..config.schema import Settings
 from ..core.events import CallFinished, CallStarted, Event, RunStarted
 from ..store import Database
-from ..store.documents.contents import add_contents, read_contents
+from ..store.documents.contents import add_contents
+from ..store.documents.unpacking import read_contents
 from ..store.money import ledger
 from ..store.money.cost_sums import sum_up
 from ..store.records import leases
@@ -149,17 +150,20 @@ def take_over(
     *,
     by_owner: bool,
     limits: Settings | None = None,
+    hold: Callable[[Connection, str], None] | None = None,
 ) -> int:
     """Make `worker` the only writer of a resumed run; return its new epoch. Raises what `leases.take` raises.
 
     worker: None: the first worker that takes it. result: its result until now, as JSON. now: the time by the
     database's clock. by_owner: whether its owner resumes it; False: a worker takes it. limits: as for
-    `create_run`.
+    `create_run`. hold: writes what it still needs of the caps that it shares.
     """
     if limits is not None:
         check_runs_at_once(connection, limits, run.row.owner, alone=True)
     epoch = leases.take(connection, run.row.id, worker, now, run.row, by_owner=by_owner)
     run.budget.open(connection, now)
+    if hold is not None:
+        hold(connection, now)
     store.patch(connection, run.row.id, {"spec": {**run.row.spec, **run.spec.to_json()}, "result": result})
     return epoch
 

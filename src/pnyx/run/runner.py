@@ -155,10 +155,7 @@ class Runner:
             return await reattach(await self.find_named(spec, name, exactly))
 
     async def find_named(self, spec: Spec, name: str, exactly: bool) -> store.RunRow:
-        """Return the run that the owner of `spec` names `name`.
-
-        Raises `NotFound`, and `Taken` as in `get_or_start`.
-        """
+        """Return the run that its owner names `name`. Raises `NotFound`, and `Taken` as `get_or_start`."""
         run_id = id_for_name(spec.owner, name)
         row = await self.database.read(lambda c: store.find(c, run_id, spec.owner))
         existing = Spec.from_json(row.check().spec, row.id)
@@ -236,7 +233,7 @@ class Runner:
         with self._keeper.ownership(row.id) as epochs:
             result, limits = handle.interim_result(), None if owner is None else self.settings
             take = partial(take_over, run=run, worker=self._name, result=result, limits=limits)
-            take = partial(take, now=self.database.now(), by_owner=not self.worker)
+            take = partial(take, now=self.database.now(), by_owner=not self.worker, hold=handle.context.hold)
             await self._keeper.take(epochs, take)
             handle.context.write_off()  # requests that an earlier process left in flight
             if budget_usd is not None:
@@ -355,7 +352,9 @@ class Runner:
         def create(connection: Connection) -> None:
             epochs.clear()  # from an attempt that was rolled back
             create_run(connection, row, spec, None if worker is None else self.settings)
-            handle.context.budget.open(connection, row.created_at, begins=worker is not None)
+            handle.context.budget.open(connection, row.created_at)
+            if worker is not None:
+                handle.context.hold(connection, row.created_at)
             epochs.append(row.epoch)
 
         async with self._starting:

@@ -2,8 +2,8 @@
 
 Work is a plain function of a SQLAlchemy `Connection`. Writes are queued, and all that wait are
 committed together, so that calls that finish together share one fsync. On SQLite one thread owns
-the writing connection (`store.sqlite`); on PostgreSQL the same functions run through
-`AsyncConnection.run_sync`.
+the writing connection (`store.sqlite`); on PostgreSQL the same functions run in greenlets
+(`store.postgresql`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """PostgreSQL through asyncpg, with retries while the server is away or hangs.
 
+SQLAlchemy's engine runs in greenlets here, as its asyncio extension runs it: the extension imports the whole
+ORM, which takes longer than a short command does.
+
 Each transaction writes a mark into its process's row of `writers`. If the connection is lost during a
 commit, the work is tried again, and finds its own mark if it was committed: design/store.md.
 """
@@ -12,7 +15,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from configparser import ConfigParser
 from contextlib import suppress
 from math import inf
@@ -20,10 +23,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.util import greenlet_spawn
 
 from ..config.database_url import Server
 from ..errors import ConfigError
@@ -75,9 +79,6 @@ class PostgreSQL:
 
     def __init__(self, server: Server) -> None:
         need("postgres", "a PostgreSQL database")
-        # asyncpg is loaded only if PostgreSQL is used.
-        from sqlalchemy.ext.asyncio import create_async_engine
-
         # It logs a lost connection with a traceback; here the work is tried again, or a StoreError raised.
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
@@ -87,7 +88,7 @@ class PostgreSQL:
             # SQLAlchemy's own alone is not enough: a pooler that gives each transaction another connection
             # finds no statement that was prepared before.
             connecting["statement_cache_size"] = 0
-        self._engine = create_async_engine(
+        self._engine = create_engine(
             url,
             connect_args=connecting,
             pool_size=5,
@@ -96,13 +97,13 @@ class PostgreSQL:
         )
         # A transaction would add two round trips to a read, and at PostgreSQL's level no snapshot.
         self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT", answer_s=READ_S)
-        event.listen(self._engine.sync_engine, "connect", _bound_silence)
-        event.listen(self._engine.sync_engine, "checkin", _note_use)
-        event.listen(self._engine.sync_engine, "checkout", _test_if_idle)
+        event.listen(self._engine, "connect", _bound_silence)
+        event.listen(self._engine, "checkin", _note_use)
+        event.listen(self._engine, "checkout", _test_if_idle)
         for name in ("before_cursor_execute", "commit", "rollback"):
-            event.listen(self._engine.sync_engine, name, _expect_answer)
-        event.listen(self._engine.sync_engine, "after_cursor_execute", _note_answer)
-        event.listen(self._engine.sync_engine, "handle_error", _name_silence)
+            event.listen(self._engine, name, _expect_answer)
+        event.listen(self._engine, "after_cursor_execute", _note_answer)
+        event.listen(self._engine, "handle_error", _name_silence)
         self._name = secrets.token_hex(8)
         self._was_reached = self._was_written = False
         self._has_marks = False
@@ -111,18 +112,15 @@ class PostgreSQL:
         mark = {"writer": self._name, "mark": secrets.token_hex(8)}
         results: list[Any] = []
 
-        def run(connection: Connection) -> list[Any]:
+        def attempt() -> list[Any]:
             nonlocal results
-            if not repeatable and connection.execute(_MARK, mark).first() is None:
-                return results  # the connection was lost after the commit of the last attempt
-            results = [work(connection) for work in works]
-            return results
+            with self._engine.begin() as connection:
+                if not repeatable and connection.execute(_MARK, mark).first() is None:
+                    return results  # the connection was lost after the commit of the last attempt
+                results = [work(connection) for work in works]
+                return results
 
         self._has_marks = self._has_marks or not repeatable
-
-        async def attempt() -> list[Any]:
-            async with self._engine.begin() as connection:
-                return await connection.run_sync(run)
 
         written = await self._retry(attempt)
         self._was_written = True
@@ -131,11 +129,11 @@ class PostgreSQL:
     async def read(self, work: Work, *, snapshot: bool = False) -> Any:
         engine = self._engine if snapshot else self._reader
 
-        async def attempt() -> Any:
-            async with engine.connect() as connection:
+        def attempt() -> Any:
+            with engine.connect() as connection:
                 if snapshot:
-                    await connection.execute(_SNAPSHOT)
-                return await connection.run_sync(work)
+                    connection.execute(_SNAPSHOT)
+                return work(connection)
 
         return await self._retry(attempt)
 
@@ -143,12 +141,12 @@ class PostgreSQL:
         """Read nothing."""
         await self.read(lambda connection: connection.exec_driver_sql("SELECT 1"))
 
-    async def _retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, attempt: Callable[[], T]) -> T:
         """Return the result of `attempt`, repeated while the server aborts it, is away or hangs."""
         attempts, until, wait = ATTEMPTS, time.monotonic() + AWAY_S, WAITS_S[0]
         while True:
             try:
-                result = await attempt()
+                result = await greenlet_spawn(attempt)
             except (DBAPIError, OSError) as exc:
                 attempts -= 1
                 if attempts and _state(exc) in _ABORTED:
@@ -161,7 +159,7 @@ class PostgreSQL:
                     raise
                 if demoted:
                     # New connections reach the server that took over.
-                    await self._engine.dispose()
+                    await greenlet_spawn(self._engine.dispose)
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, WAITS_S[1])
             else:
@@ -172,12 +170,14 @@ class PostgreSQL:
         with suppress(SQLAlchemyError, OSError):
             async with asyncio.timeout(CLOSE_S):
                 if self._has_marks:
-                    async with self._engine.begin() as connection:
-                        values = {"writer": self._name, "seconds": MARK_LIFETIME_S}
-                        await connection.execute(_DELETE_MARKS, values)
+                    await greenlet_spawn(self._delete_marks)
         with suppress(SQLAlchemyError, OSError):
             async with asyncio.timeout(CLOSE_S):
-                await self._engine.dispose()
+                await greenlet_spawn(self._engine.dispose)
+
+    def _delete_marks(self) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(_DELETE_MARKS, {"writer": self._name, "seconds": MARK_LIFETIME_S})
 
 
 def allow_any_time(connection: Connection) -> None:

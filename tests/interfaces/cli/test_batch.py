@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.faults.trial import received, soon
+from tests.faults.trial import interrupt
 from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.scripted import Request, ScriptedHost
 
@@ -274,9 +272,7 @@ def test_ctrl_c_lets_calls_in_flight_finish_and_the_batch_continues_later(voters
     with spawn("batch", file, "--concurrency", "2", *SINGLE) as process:
         while len(voters.log) < 4:
             assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        soon(lambda: received(process, signal.SIGINT))
-        time.sleep(0.2)
+        interrupt(process)
         voters.replies = None
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130

@@ -8,12 +8,14 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from tests.faults.trial import interrupt
 from tests.interfaces.cli.test_signals import run_of, wait_for_calls
 from tests.interfaces.shell import Done, exit_code, pnyx, spawn
 from tests.support.script import Request
@@ -320,14 +322,16 @@ def test_a_signal_to_a_script_ends_the_debate_and_the_session(
     lab: ScriptedHost, number: signal.Signals
 ) -> None:
     lab.on("alpha", text="The proposal.")
-    lab.on("beta", delay=0.5)
-    lab.on("gamma", delay=0.5)
+    answered = threading.Event()
+    for model in ("beta", "gamma"):
+        lab.on(model, until=answered.is_set)
     with spawn("chat", stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.write(b"Why?\nAnd then?\n")
         process.stdin.flush()
         wait_for_calls(lab, 3)
-        process.send_signal(number)
+        interrupt(process, number)
+        answered.set()
         out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, b"The proposal.\n")
     assert len(lab.log) == 3

@@ -8,6 +8,7 @@ import signal
 import stat
 import sys
 import termios
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -25,12 +26,15 @@ SINGLE = ("-p", "single", "--plain")
 
 
 def test_ctrl_c_stops_the_debate_and_the_next_question_is_answered(lab: ScriptedHost) -> None:
-    lab.on("alpha", call=1, delay=1.0, text="The proposal.")
+    answered = threading.Event()
+    lab.on("alpha", call=1, until=answered.is_set, text="The proposal.")
     with screen("chat", "--plain") as tty:
         tty.wait_for("consensus 1> ")
         tty.type("First?\n")
         wait_for_calls(lab, 1)
         tty.type("\x03")
+        tty.wait_for("waiting for the calls in flight")
+        answered.set()
         tty.wait_for("consensus 2> ")
         assert len(lab.log) == 1
         tty.type("Second?\n")

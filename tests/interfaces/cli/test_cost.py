@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
+from pnyx.interfaces.cli.actions.cost import OTHERS
 from pnyx.interfaces.service import RunService
-from tests.faults.trial import received, soon
+from tests.faults.trial import interrupt
 from tests.interfaces.cli.test_signals import wait_for_calls
 from tests.interfaces.shell import pnyx, spawn
 from tests.support.scripted import ScriptedHost
@@ -100,11 +101,29 @@ def test_a_batch_that_is_stopped_counts_the_cost_of_unfinished_calls(lab: Script
     Path("asked.jsonl").write_text('"Should we?"\n')
     with spawn("batch", "asked.jsonl", "-p", "voting", "-m", "lab:unpriced*2") as process:
         wait_for_calls(lab, 1)
-        process.send_signal(signal.SIGINT)
-        soon(lambda: received(process, signal.SIGINT))
+        interrupt(process)
         lab.replies = None
         _, err = process.communicate(timeout=120)
     assert b", cost unknown in all\n" in err
+
+
+def test_what_is_counted_is_said_where_a_key_has_runs_too(lab: ScriptedHost) -> None:
+    lab.on("*", text="Final answer: 42")
+
+    async def ask_with_a_key() -> None:
+        async with open_server(keys={"ada": {}}) as server, server.client(await server.key("ada")) as client:
+            body = {"question": "Why?", "protocol": "voting", "wait": True}
+            assert (await client.post("/v1/runs", json=body)).status_code == 200
+
+    assert pnyx("ask", "Why?", "-p", "voting").code == 0
+    assert pnyx("cost").err == ""
+    asyncio.run(ask_with_a_key())
+    cost = pnyx("cost")
+    assert cost.err == f"{OTHERS}\n"
+    assert cost.out.splitlines()[-1].split()[1] == "2"
+    table = pnyx("cost", "--by", "key")
+    assert table.err == ""
+    assert sorted(line.split("  ")[0] for line in table.out.splitlines()[1:3]) == ["(command line)", "ada"]
 
 
 def test_without_runs_cost_says_so_and_prints_an_empty_list(lab: ScriptedHost) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from pnyx.config.paths import data_dir
-from tests.faults.trial import received, soon
+from tests.faults.trial import interrupt
 from tests.interfaces.shell import Done, pnyx, spawn
 from tests.support.forked import Process, start
 from tests.support.scripted import Request, ScriptedHost
@@ -192,9 +191,7 @@ def test_ctrl_c_stops_the_evaluation_and_calls_in_flight_finish(skilled: Scripte
     skilled.replies = 9
     process = begin("sums.jsonl", *ARMS, "--concurrency", "2")
     wait_for(skilled, 10)
-    process.send_signal(signal.SIGINT)
-    soon(lambda: received(process, signal.SIGINT))
-    time.sleep(0.2)
+    interrupt(process)
     skilled.replies = None
     done = ended(process)
     assert done.code == 130

@@ -81,6 +81,18 @@ def test_a_host_is_tested_and_its_models_are_the_seats(host: ScriptedHost) -> No
     Path("new.toml").write_text(text.replace("# [", "[").replace("# input", "input").replace("# out", "out"))
 
 
+def test_a_budget_of_another_file_does_not_stop_a_panel_without_prices(host: ScriptedHost) -> None:
+    user_file = Path(os.environ["XDG_CONFIG_HOME"]) / "pnyx" / "config.toml"
+    user_file.parent.mkdir(parents=True)
+    user_file.write_text("[budget]\nday_usd = 2.0\n")
+    done = init("--base-url", host.openai, "--model", "local:alpha")
+    assert done.code == 0, done.err
+    assert f"fill in the prices there first: budget.day_usd in {user_file} refuses" in done.err
+    text = Path("new.toml").read_text()
+    assert 'seats = ["local:alpha*3"]' in text
+    Path("new.toml").write_text(text.replace("# [", "[").replace("# input", "input").replace("# out", "out"))
+
+
 def test_a_host_by_its_url_that_wants_a_key_names_the_variable(host: ScriptedHost) -> None:
     host.on("/models", status=401, message="a key, please")
     done = init("--base-url", host.openai)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pnyx import protocols
 from pnyx.interfaces.cli import COMMANDS
-from pnyx.interfaces.cli.records import SQLITE
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 
@@ -218,54 +217,9 @@ def test_a_new_database_that_the_settings_name_is_said(
     assert said not in pnyx("ask", "-p", "single", "Why?").err
 
 
-READING = [
-    *(["runs"], ["recall", "x"], ["status", "x"], ["show", "x"], ["export", "x", "--format", "md"]),
-    *(
-        ["cost"],
-        ["calibration"],
-        ["cancel", "x"],
-        ["tag", "x"],
-        ["delete", "x"],
-        ["resume", "x"],
-        ["backup", "copy"],
-    ),
-    ["feedback", "x", "--result", "success"],
-    ["chat", "--resume", "x"],
-]
-
-
-@pytest.mark.parametrize("args", READING, ids=lambda args: args[0])
-def test_a_mistyped_database_is_named_and_not_created(
-    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str]
-) -> None:
-    (tmp_path / "runs.db").write_bytes(SQLITE)
-    (tmp_path / "notes.db").write_text("no database")
-    monkeypatch.setenv("PNYX_DATABASE", str(tmp_path / "rnus.db"))
-    done = pnyx(*args)
-    assert (done.code, done.out) == (2, "")
-    assert (
-        f"there is no database {tmp_path / 'rnus.db'} (named by $PNYX_DATABASE); there are: runs.db. "
-        in done.err
-    )
-    assert sorted(path.name for path in tmp_path.glob("*.db*")) == ["notes.db", "runs.db"]
-
-
-WRITING = ("resume", "cancel", "backup", "chat")
-"""Commands that open the database for writing, and make it."""
-UNCHANGING = [args for args in (*READING, ["doctor"], ["keys", "list"]) if args[0] not in WRITING]
-
-
-@pytest.mark.parametrize("args", UNCHANGING, ids=lambda args: args[0])
-def test_before_the_first_question_nothing_is_created(lab: ScriptedHost, home: Path, args: list[str]) -> None:
-    done = pnyx(*args)
-    assert done.code in (0, 2)
-    assert list(home.rglob("*.db*")) == []
-    if args == ["runs"]:
-        assert done.err == "no runs yet\n"
-
-
-def test_hosts_that_replied_are_not_suspected(lab: ScriptedHost) -> None:
-    lab.on("*", refusal="I cannot help.")
+@pytest.mark.parametrize("usage", ["true", None])
+def test_hosts_that_replied_are_not_suspected(lab: ScriptedHost, usage: str | None) -> None:
+    lab.on("*", refusal="I cannot help.", usage=usage)
     done = pnyx("ask", "-p", "voting", "Why?")
     assert done.code == 3
     assert "abstained: refusal: I cannot help." in done.err

@@ -157,7 +157,8 @@ def test_an_export_as_json_is_exact_and_the_same_every_time(run: Any, tmp_path: 
     done = pnyx("export", run["run_id"], "--format", "json")
     assert done.json["result"] == run
     assert done.json["events"][-1]["result"] == run
-    assert pnyx("export", run["run_id"], "--format", "json", "--out", "run.json").out == ""
+    saved = pnyx("export", run["run_id"], "--out", "run.json")
+    assert (saved.code, saved.out, saved.err) == (0, "", "saved to run.json\n")
     assert (tmp_path / "run.json").read_text() == done.out
 
 

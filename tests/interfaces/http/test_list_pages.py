@@ -49,8 +49,9 @@ async def test_a_cursor_of_another_list_is_refused(lab: ScriptedHost, values: An
         run = (await client.post("/v1/runs", json={**ONCE, "question": "Should we rent?"})).json()
         cursor = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
         for path in ("/v1/runs", "/v1/recall", f"/v1/runs/{run['run_id']}/conversation"):
+            more = {"text": "rent"} if path == "/v1/recall" else {}
             for wrong in (cursor, "é", "x"):
-                refused = await client.get(path, params={"cursor": wrong, "text": "rent"})
+                refused = await client.get(path, params={"cursor": wrong, **more})
                 assert (refused.status_code, refused.json()["error"]["type"]) == (400, "usage_error"), path
 
 

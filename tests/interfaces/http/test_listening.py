@@ -14,6 +14,7 @@ import pytest
 from pnyx.interfaces.http.listening import listen
 from pnyx.interfaces.open_settings import open_settings
 from tests.support.serving import open_server
+from tests.support.waiting import STALL_S
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
@@ -70,6 +71,6 @@ async def test_health_is_answered_without_descriptors_and_nothing_is_logged(
                 for one in clients[idle:]:
                     await loop.sock_connect(one, (host, int(port)))
                     await loop.sock_sendall(one, request)
-                    async with asyncio.timeout(20):
+                    async with asyncio.timeout(STALL_S):
                         assert (await loop.sock_recv(one, 100)).startswith(b"HTTP/1.1 200")
     assert not caplog.records

@@ -135,7 +135,8 @@ async def test_a_token_opens_nothing_else(server: ServerHandle, monkeypatch: pyt
         ):
             assert (await client.get(path)).status_code == 401, path
         for query in (f"run_id={other}", f"id={other}", f"run={other}", f"token={token}"):
-            assert (await client.get(f"/v1/shared?{query}")).json()["run"]["run_id"] == shared
+            assert (await client.get(f"/v1/shared?{query}")).status_code == 422, query
+        assert (await client.get("/v1/shared")).json()["run"]["run_id"] == shared
     async with server.client(None) as client:  # only where keys are
         assert (await client.get("/v1/shared", params={"token": token})).status_code == 401
         assert (await client.get("/v1/shared", headers={"x-api-key": token})).status_code == 401

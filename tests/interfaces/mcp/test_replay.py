@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import httpx2
@@ -222,7 +222,7 @@ async def test_the_official_client_does_not_notice_that_connections_break(lab: S
     lab.on("beta", until=go_on.is_set)
     async with asyncio.timeout(LIMIT_S), _Proxy() as proxy, open_server(hosts=[proxy.host]) as server:
         proxy.server = server.url
-        through = ServerHandle(f"http://{proxy.host}", server.service, server.app)
+        through = replace(server, url=f"http://{proxy.host}")
         async with over_http(through, mode="legacy") as client:
             progressed = asyncio.Event()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.protocols import names
+from tests.faults.trial import interrupt
 from tests.interfaces.cli.test_signals import run_of, wait_for_calls
 from tests.interfaces.conftest import KEY
 from tests.interfaces.council_runs import council, exported, member, state, tree
@@ -345,11 +346,13 @@ def test_an_export_is_written_to_a_folder_named_after_the_run(lab: ScriptedHost)
 
 
 def test_after_a_closed_pipe_the_folder_says_paused(lab: ScriptedHost) -> None:
-    lab.on("alpha", delay=0.3)
+    closed = threading.Event()
+    lab.on("alpha", until=closed.is_set)
     with spawn("ask", "--jsonl", "--artifacts", "kept", "Why?") as process:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
+        closed.set()
         process.wait(120)
     assert state()["status"] == "paused"
     assert tree("kept") == exported(state()["run_id"])
@@ -359,8 +362,7 @@ def test_after_two_signals_the_folder_says_paused(lab: ScriptedHost) -> None:
     lab.on("beta", hang=True)
     with spawn("ask", "--artifacts", "kept", "Why?") as process:
         wait_for_calls(lab, 3)
-        process.send_signal(signal.SIGINT)
-        threading.Event().wait(0.3)
+        interrupt(process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130

@@ -92,7 +92,7 @@ def test_a_tie_has_no_winner_anywhere() -> None:
     text = as_markdown(record(log=log))
     assert "endorsements, round 1: a tie" in text
     assert "→ Participant" not in text
-    assert "Participant C 0, a tie" in text
+    assert "Participant C (0), a tie" in text
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3), min_size=1))

@@ -117,7 +117,8 @@ def test_a_dropped_seat_has_one_entry() -> None:
         ("empty", "", "", "abstained: empty reply"),
         ("empty", "tool_calls", " \n", "abstained: empty reply (tool_calls)"),
         ("refusal", "", "I won't.\nSorry.", "abstained: refusal: I won't. Sorry."),
-        ("refusal", "refusal", "No. " * 100, f"abstained: refusal: {'No. ' * 49}…"),
+        ("refusal", "refusal", "No. " * 100, f"abstained: refusal: {'No. ' * 49}No.…"),
+        ("refusal", "", "不行。" * 100, f"abstained: refusal: {'不行。' * 33}…"),
         ("refusal", "SAFETY", "", "abstained: refusal (SAFETY)"),
     ],
 )
@@ -135,14 +136,22 @@ def test_a_cut_reply_odd_usage_and_a_copied_reply_say_so() -> None:
     )
     assert cut.facts[3:] == ("cut at the token limit", "usage negative, charged at the reservation")
     assert copied.facts == ("reused from the forked run",)
+    _, (free,) = read(
+        *events.answered_call(
+            "Participant A", "vote", "/1", "x", usage_flag="missing", output_tokens=0, cost_usd=None
+        )
+    )
+    assert free.facts[:2] + free.facts[3:] == ("tokens unknown", "cost unknown", "usage missing")
     assert view.seats["Participant B"].output_tokens == 0
 
 
 def test_tools_votes_and_budgets_have_entries() -> None:
-    _, entries = read(events.tool("a page"), events.vote(yes=2, no=1), events.budget("exhausted"))
+    weighted = events.vote(yes=3.12108, no=1.6)
+    _, entries = read(events.tool("a page"), events.vote(yes=2, no=1), weighted, events.budget("exhausted"))
     assert [(entry.kind, entry.title, entry.text) for entry in entries] == [
         ("tool", "Round 1 · propose · Participant A (lab:alpha) · read_page(url=http://a.example)", "a page"),
-        ("tally", "Round 1 · vote", "plurality: yes 2, no 1 → yes"),
+        ("tally", "Round 1 · vote", "plurality: yes (2), no (1) → yes"),
+        ("tally", "Round 1 · vote", "plurality: yes (3.12), no (1.6) → yes"),
         ("budget", "Budget too small", "the next call may cost up to $0.0634 and $0.0500 is left"),
     ]
 

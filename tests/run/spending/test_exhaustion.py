@@ -68,6 +68,13 @@ def test_the_message_says_what_is_left_and_which_cap_to_raise(exhausted: Budget,
     assert f"{reason(exhausted)}. {remedy(exhausted, 'r1', batch_own=False)}" == message
 
 
+@pytest.mark.parametrize(("cap", "waits"), [(0.07, True), (0.06, False)])
+def test_waiting_for_tomorrow_is_advised_only_if_a_day_has_room(cap: float, waits: bool) -> None:
+    for scope in ("day:2026-11-25", "key-day:phone:2026-11-25"):
+        text = remedy(event(scope, cap, spent=cap), "r1", batch_own=False)
+        assert ("wait until tomorrow" in text) is waits
+
+
 def test_a_run_of_a_batch_with_its_own_budget_continues_with_the_batch() -> None:
     assert remedy(event("batch:b1"), "r1", batch_own=True) == "Run the batch again with --budget 0.10"
 
@@ -85,7 +92,7 @@ def test_a_run_of_a_batch_with_its_own_budget_continues_with_the_batch() -> None
     ],
 )
 def test_a_batch_that_stops_continues_with_the_same_command(scope: str, text: str) -> None:
-    assert batch_remedy(event(scope)) == text
+    assert batch_remedy(event(scope, cap=0.07)) == text
 
 
 def test_an_event_of_version_0_1_has_no_price_of_the_next_call() -> None:

@@ -24,8 +24,6 @@ from pnyx.store.documents.contents import (
     add_contents,
     free_contents,
     pack,
-    read_contents,
-    unpack,
 )
 from pnyx.store.documents.packing import (
     LEAST,
@@ -43,6 +41,7 @@ from pnyx.store.documents.packing import (
     pieces,
     to_column,
 )
+from pnyx.store.documents.unpacking import read_contents, unpack
 from pnyx.store.records import runs as store
 from pnyx.store.records.deletion import delete_runs
 from pnyx.store.records.entries import PAGE, Page

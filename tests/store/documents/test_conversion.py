@@ -22,8 +22,8 @@ from pnyx.core.events import CallStarted, to_json
 from pnyx.errors import Unreadable
 from pnyx.store import Database, engine
 from pnyx.store.documents import conversion
-from pnyx.store.documents.contents import read_contents
 from pnyx.store.documents.conversion import convert, is_pending
+from pnyx.store.documents.unpacking import read_contents
 from pnyx.store.records import runs as store
 from pnyx.store.schema import content_uses, events
 from tests.store.conftest import migrate, open_empty

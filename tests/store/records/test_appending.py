@@ -122,7 +122,7 @@ async def test_a_unit_without_events_reads_the_request_to_stop(database: Databas
 
 async def test_statements_do_not_grow_with_the_runs_of_a_transaction(postgres_url: str) -> None:
     async with opened(postgres_url) as database:
-        engine = database._backend._engine.sync_engine  # type: ignore[attr-defined]
+        engine = database._backend._engine  # type: ignore[attr-defined]
         seen: list[str] = []
 
         @event.listens_for(engine, "before_cursor_execute")

@@ -81,7 +81,7 @@ export interface View {
   last: string;
   budget_usd: number | null;
   /** The call that did not fit a budget, and the budget that would do; null if all fit. own: the budget is the run's. */
-  exhausted: { own: boolean; next_usd: number | null; left_usd: number; enough_usd: number } | null;
+  exhausted: { own: boolean; enough_usd: number } | null;
   options: Record<string, unknown>;
   seats: Seat[];
   stages: Stage[];

@@ -27,8 +27,17 @@ export function factsOf(event: E.CallFinished): string[] {
   return facts;
 }
 
+/** The name of a budget for a person, by what it caps, as in src/pnyx/run/spending/exhaustion.py. */
+const BUDGETS: Record<string, string> = {
+  run: "Budget",
+  day: "Daily budget",
+  batch: "Batch budget",
+  key: "Budget of this key",
+  "key-day": "Daily budget of this key",
+};
+
 export function budgetText(event: E.Budget): string {
-  const of = event.scope.startsWith("run") ? "this run" : event.scope;
+  const name = BUDGETS[event.scope.split(":")[0] ?? ""] ?? "Budget";
   if (event.kind === "exhausted") {
     const left = money(Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0));
     const problem = event.expected_usd != null
@@ -36,9 +45,9 @@ export function budgetText(event: E.Budget): string {
       : event.next_usd == null
       ? `the next call costs more than the ${left} that is left`
       : `the next call may cost up to ${money(event.next_usd)} and ${left} is left`;
-    return `budget of ${of} too small: ${problem}`;
+    return `${name} too small: ${problem}`;
   }
   const cap = event.cap_usd === null ? "" : ` of ${money(event.cap_usd)}`;
   const over = event.overrun_usd ? `; ${money(event.overrun_usd)} more than reserved` : "";
-  return `budget of ${of} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
+  return `${name} ${event.kind}: ${money(event.spent_usd)}${cap} spent, ${money(event.reserved_usd)} reserved${over}`;
 }

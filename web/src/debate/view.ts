@@ -124,9 +124,8 @@ function tallyOf(event: E.VoteTallied): NonNullable<Note["tally"]> {
 
 function withExhausted(view: View, event: E.Budget): View {
   if (event.kind !== "exhausted") return view;
-  const left_usd = Math.max((event.cap_usd ?? 0) - event.spent_usd - event.reserved_usd, 0);
   const own = event.scope.startsWith("run");
-  return { ...view, exhausted: { own, next_usd: event.next_usd ?? null, left_usd, enough_usd: sufficientCap(event) } };
+  return { ...view, exhausted: { own, enough_usd: sufficientCap(event) } };
 }
 
 function startRun(view: View, event: E.RunStarted): View {

@@ -281,7 +281,7 @@ export class Api {
   /** The runs at the address of a page. */
   runsAt = async (path: string): Promise<RunPage> => {
     const response = await this.fetch(path);
-    const next = /<(\/v1\/runs\?[^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
+    const next = /<(\/v1\/runs[^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
     return { runs: (await response.json()) as RunSummary[], next };
   };
   /** Change labels; what is left out stays. created_at: of the run. */
@@ -301,8 +301,8 @@ export class Api {
   resume = (id: string, limits: { budget_usd?: number; deadline_s?: number; fork?: boolean }): Promise<Result> =>
     this.post(`${this.path(id)}/resume`, { ...limits, tokens: true });
   cancel = (id: string): Promise<Result> => this.post(`${this.path(id)}/cancel`);
-  /** The turns of the conversation of a run, oldest first; the run alone if it has none. */
-  conversation = (id: string): Promise<RunSummary[]> => this.get(`${this.path(id)}/conversation`);
+  /** The first turns of the conversation of a run, oldest first; the run alone if it has none. */
+  conversation = (id: string): Promise<RunPage> => this.runsAt(`${this.path(id)}/conversation`);
   run = (id: string): Promise<Result> => this.get(this.path(id));
   /** At most `limit` stored events after the number `after`. */
   async events(id: string, after: number, limit: number, signal: AbortSignal): Promise<EventPage> {

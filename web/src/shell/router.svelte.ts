@@ -1,6 +1,7 @@
 /** The route, from the fragment of the address; and the key, which is removed from the address at once. */
 
 const STORED = "pnyx-key";
+const LINK = "#key=";
 
 export type Route =
   | { name: "ask" }
@@ -12,13 +13,16 @@ export type Route =
   | { name: "shared"; token: string }
   | { name: "compare"; ids: string[] };
 
-/** The key from the link that `pnyx serve` prints, or else from the session of this tab. */
-export function readKey(): string {
-  const match = /^#key=([!-~]{1,400})$/.exec(location.hash);
-  if (match?.[1]) {
-    storeKey(match[1]);
-    history.replaceState(null, "", `${location.pathname}#/`);
-  }
+/** The key in the address, if it is a link that `pnyx serve` prints; it leaves the address. */
+export function takeKey(): string | null {
+  if (!location.hash.startsWith(LINK)) return null;
+  const [key] = /^[!-~]{1,400}$/.exec(location.hash.slice(LINK.length)) ?? [null];
+  history.replaceState(null, "", `${location.pathname}#/`);
+  return key;
+}
+
+/** The key of the session of this tab. */
+export function storedKey(): string {
   return sessionStorage.getItem(STORED) ?? "";
 }
 
@@ -42,7 +46,8 @@ class Router {
 }
 
 function read(): Route {
-  const [, name, id] = location.hash.split("/");
+  const [mark, name, id] = location.hash.split("/");
+  if (mark !== "#") return { name: "ask" };
   if (name === "runs") return id ? { name: "run", id: decode(id) } : { name: "runs" };
   if (name === "shared" && id) return { name, token: decode(id) };
   if (name === "compare" && id) return { name: "compare", ids: id.split(",").map(decode) };

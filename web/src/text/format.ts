@@ -95,7 +95,7 @@ const STOPS: Record<string, string> = {
   unreadable: "the record of this run cannot be read",
   unanimous: "all seats agreed at once",
   no_quorum: "too few seats remained",
-  budget: "the budget is spent",
+  budget: "budget too small",
   deadline: "the deadline passed",
   interrupted: "the run was interrupted",
   cancelled: "the run was cancelled",

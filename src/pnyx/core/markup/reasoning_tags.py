@@ -51,7 +51,7 @@ _PAIRS = {
 """Other opening tags -> their closing tags."""
 
 # gpt-oss writes messages on channels, in a format called Harmony; the channel `final` is the answer.
-_MESSAGE_STARTS = r"(?:<\|end\|>\s{0,4})?(?:<\|start\|>assistant)?<\|channel\|>"
+_MESSAGE_STARTS = r"(?:<\|end\|>\s{0,4})?(?:<\|start\|>assistant(?: to=[\w.-]{1,128})?)?<\|channel\|>"
 _MESSAGE_TEXT = r"[^<>\n]{0,80}(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>"
 
 # Open WebUI and what it is connected to show thoughts in a box that can be opened.
@@ -70,30 +70,17 @@ _TAG_FORMS = (
 _TAG = regex(_TAG_FORMS)
 
 _END_TOKENS = (
-    *("</s><s>", "</s>", "[EOS]", "[unused10]", "<eos>", "<eod>", "<end_of_turn>", "<turn|>"),
-    *("<end_of_utterance>", "<seed:eos>"),
-    *(
-        "[|endofturn|]",
-        "<|eot_id|>",
-        "<|eom_id|>",
-        "<|eot|>",
-        "<|eom|>",
-        "<|return|>",
-        "<|call|>",
-        "[e~[",
-    ),
-    *("<|EOT|>", "<|im_assistant|>", "<|assistant|>", "<|fim_pad|>", "<_end>", "<extra_id_1>"),
-    *("<|im_start|>assistant", "<|im_start|>", "<start_of_turn>"),
-    "<|start_header_id|>assistant<|end_header_id|>",
-    *("<|user|>", "<|observation|>", "<|im_user|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>"),
-    *("[END FINAL RESPONSE]", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"),
+    *("</s><s>", "</s>", "[EOS]", "[unused10]", "<turn|>", "[|endofturn|]", "[e~[", "<_end>", "<extra_id_1>"),
+    *("<|im_start|>assistant", "<start_of_turn>", "<|start_header_id|>assistant<|end_header_id|>"),
+    *("[END FINAL RESPONSE]", "[/INST]", "[gMASK]"),
 )
-"""Tokens by which chat templates end a turn, or begin the next one. Those named `<|…end…|>`,
-`<|…eos…|>`, `<|…sep…|>` or `<|/…|>` count too, and those with the wide bars of DeepSeek and Hunyuan."""
+"""Tokens by which chat templates end a turn, or begin the next one."""
 _END_TOKEN = (
-    rf"(?:{'|'.join(map(re.escape, _END_TOKENS))}|<\|[a-z_]{{0,20}}(?:end|eos|sep)[a-z_]{{0,20}}\|>"
-    r"|<\|/[a-z_]{1,20}\|>|<(?:reserved|SPECIAL)_\d{1,4}>|<｜(?!tool)[^｜<>\n]{1,30}｜>|\[/INST\])"
+    rf"(?:{'|'.join(map(re.escape, _END_TOKENS))}|<(?i:eo[a-z]|end_of_[a-z]{{3,12}}|seed:eos)>"
+    r"|<(?:reserved_|SPECIAL_|unused)\d{1,4}>|<\|[\w/▁-]{1,44}\|>|<｜(?!tool)[^｜<>\n]{1,30}｜>)"
 )
+"""The same, and whatever is written as special tokens are: `<|name|>`, or with the wide bars of DeepSeek and
+Hunyuan. At the end of a reply it can be nothing else."""
 END_TOKENS = regex(rf"(?:{_END_TOKEN}\s*)+")
 """A sequence of end-of-turn tokens."""
 
@@ -140,7 +127,7 @@ LONGEST = 300
 _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|{_NAME}{_ATTRIBUTES}))|<｜[^｜<>\n]{{0,30}}｜?"
     r"|(?i:<details\s[^<>\n]{0,170})"
-    r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|/?[a-z_]{0,44}\|?)?)?"
+    r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
 )
 
 

@@ -54,9 +54,9 @@ def _accuracy(report: Values) -> Sheet:
         "accuracy",
         "Right answers, %",
         "With 95 % intervals (Wilson). Best single, majority and weighted learn from other questions than "
-        f"those they answer ({report['folds']} folds). {_chosen(report)}Unanimous: the {report['unanimous']} "
-        f"questions with equal answers of all models; split: the other {report['split']}. Unread: the answer "
-        "could not be read. Unread answers and errors count as wrong.",
+        f"those they answer ({report['folds']} folds). {_chosen(report)}Unanimous: questions with equal "
+        f"answers of all models ({report['unanimous']}); split: the others ({report['split']}). Unread: the "
+        "answer could not be read. Unread answers and errors count as wrong.",
         ("arm", "n", "right", "95 % interval", "unanimous", "split", "unread", "errors"),
         tuple(
             (

@@ -1,10 +1,11 @@
-"""Database access for commands that read or annotate stored runs. None of them creates a database."""
+"""Database access for commands that need stored runs. None of them creates a database."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from ...errors import ConfigError
 from ..run_records import RunRecords
 from .terminal.output import Output
 
-__all__ = ["missing_database", "note_new_database", "require_database", "with_records"]
+__all__ = ["existing_database", "missing_database", "note_new_database", "require_database", "with_records"]
 
 T = TypeVar("T")
 
@@ -76,25 +77,30 @@ def with_records(
 ) -> T:
     """Open the configured database, run `work` on it and return its result. Raises `StoreError`.
 
-    create: whether it may be created. If not, and there is no usual database yet, `work` sees an empty one;
-    raises `ConfigError` if another one that the settings name is missing.
+    create: whether it may be created; if not, as `existing_database`.
     """
-    if not create:
-        require_database(settings)
-        if missing_database(settings) is not None:
-            with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
-                empty = StorageSettings(url=str(Path(folder) / "empty.db"))
-                return _run(settings.model_copy(update={"storage": empty}), work)
-    return _run(settings, work)
-
-
-def _run(settings: Settings, work: Callable[[RunRecords], Awaitable[T]]) -> T:
     found = list[T]()
 
-    async def open_and_work() -> None:
+    async def open_and_work(settings: Settings) -> None:
         async with RunRecords.open(settings) as records:
             found.append(await work(records))
 
     # Not the result of the task: asyncio.run computes its `repr`, of all events of a run.
-    asyncio.run(open_and_work())
+    with nullcontext(settings) if create else existing_database(settings) as chosen:
+        asyncio.run(open_and_work(chosen))
     return found[0]
+
+
+@contextmanager
+def existing_database(settings: Settings) -> Iterator[Settings]:
+    """Yield the settings, with an empty database in place of the usual one if there is none yet.
+
+    Raises `ConfigError` if another one that the settings name is missing.
+    """
+    require_database(settings)
+    if missing_database(settings) is None:
+        yield settings
+        return
+    with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
+        empty = StorageSettings(url=str(Path(folder) / "empty.db"))
+        yield settings.model_copy(update={"storage": empty})

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from ...config.paths import data_dir
@@ -20,11 +20,13 @@ from ...evaluate.report.document import document
 from ...evaluate.stored import find_log, stored_evaluations
 from .errors import Exact
 from .schemas import EvaluationLog, EvaluationReport, StoredEvaluation
-from .state import owner_of
+from .state import owner_of, refuse_unknown_parameters
 
 __all__ = ["ROUTER"]
 
-ROUTER = APIRouter(prefix="/v1/evaluations", tags=["server"])
+ROUTER = APIRouter(
+    prefix="/v1/evaluations", tags=["server"], dependencies=[Depends(refuse_unknown_parameters)]
+)
 LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/jsonl": {}}}}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from ... import protocols
@@ -21,11 +21,11 @@ from ..views.costs import first_day, sum_costs, sums_by, sums_by_run
 from ..views.plan import as_json, plan
 from .errors import Exact
 from .schemas import Calibration, Costs, Defaults, ModelRow, Planned
-from .state import next_page, owner_of, service_of
+from .state import next_page, owner_of, refuse_unknown_parameters, service_of
 
 __all__ = ["ROUTER"]
 
-ROUTER = APIRouter(prefix="/v1", tags=["server"])
+ROUTER = APIRouter(prefix="/v1", tags=["server"], dependencies=[Depends(refuse_unknown_parameters)])
 MOST_RUNS = 1000
 """Of a list of costs by run: all of 100,000 would take seconds, in which nobody else is answered."""
 

@@ -10,7 +10,7 @@ from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
@@ -34,6 +34,7 @@ from .state import (
     next_page,
     owner_of,
     reader_of,
+    refuse_unknown_parameters,
     service_of,
     wait_for_disconnect,
 )
@@ -41,7 +42,7 @@ from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
 
-ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"])
+ROUTER = APIRouter(prefix="/v1/runs", tags=["runs"], dependencies=[Depends(refuse_unknown_parameters)])
 FINISHED: dict[int | str, dict[str, Any]] = {200: {"model": ResultBody, "content": {"text/event-stream": {}}}}
 """With `wait`, or if the run is already over: the result. With `stream`: the events."""
 DOCUMENTS = {"md": ("text/markdown", as_markdown), "html": ("text/html", as_html)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from ... import protocols
@@ -21,12 +21,12 @@ from ..views.catalogue import describe_protocol
 from .errors import Exact
 from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
-from .state import long_read, owner_of, reader_of, service_of
+from .state import long_read, owner_of, reader_of, refuse_unknown_parameters, service_of
 from .streaming import encoded, error_messages, event_source, page_of_events
 
 __all__ = ["ROUTER", "SHARED"]
 
-ROUTER = APIRouter(prefix="/v1", tags=["shares"])
+ROUTER = APIRouter(prefix="/v1", tags=["shares"], dependencies=[Depends(refuse_unknown_parameters)])
 SHARED = frozenset(f"/v1/shared{path}" for path in ("", "/overview", "/events", "/export"))
 """The paths that the token of a link opens; `Access` refuses it everywhere else."""
 PRIVATE = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
@@ -99,10 +99,11 @@ async def read_shared_events(
     request: Request,
     after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
     limit: Annotated[int | None, Query(ge=1, le=MOST_EVENTS)] = None,
+    prompts: Literal["omit"] = "omit",
     tokens: bool = False,
     last_event_id: Annotated[int, Header(ge=0, le=MOST_SEQ)] = 0,
 ) -> Response:
-    """Stream the events of a shared run, without prompts. Reading them never changes the run.
+    """Stream the events of a shared run, always without prompts. Reading them never changes the run.
 
     limit: as for the events of one's own runs.
     """

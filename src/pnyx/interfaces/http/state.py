@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ...run.observer import Origin
+from ...similar import nearest
 from ..service import RunService
 from .errors import Exact, refusal
 from .request_body import Message
@@ -21,6 +23,7 @@ __all__ = [
     "owner_of",
     "page_of",
     "reader_of",
+    "refuse_unknown_parameters",
     "service_of",
     "wait_for_disconnect",
 ]
@@ -55,6 +58,14 @@ def origin_of(request: Request) -> Origin:
     """Return which request it is, for the runs that it starts."""
     origin: Origin = request.scope["state"]["origin"]
     return origin
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Raise `HTTPException` for a parameter in the query that the route does not have and would ignore."""
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    for name in request.query_params:
+        if name not in known:
+            raise HTTPException(422, f"unknown parameter {name!r:.80} in the query{nearest(name, known)}")
 
 
 def page_of(request: Request, run_id: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.events import ToolCalled, VoteTallied
+from ..views.tallies import votes_text
 from ..views.transcript import Entry, Transcript
 from .markdown import Markdown
 
@@ -63,7 +64,7 @@ def _count(markdown: Markdown, count: VoteTallied) -> Iterator[str]:
     for name, votes in sorted(count.tally.items(), key=lambda one: -one[1]):
         own = ", its own included" if name in self_endorsed else ""
         borda = f" {points.get(name, 0):g} |" if ranked else ""
-        yield f"| {markdown.plain(name)} | {votes:g}{own} |{borda}"
+        yield f"| {markdown.plain(name)} | {votes_text(votes)}{own} |{borda}"
     if ballots := _mapping(count.detail.get("votes")):
         yield from (
             "",

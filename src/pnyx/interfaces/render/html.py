@@ -23,7 +23,7 @@ from ..views.certainty import certainty
 from ..views.files import file_words
 from ..views.outcome import headline, stop_message, usage_line
 from ..views.records import Record
-from ..views.tallies import winner_of
+from ..views.tallies import votes_text, winner_of
 from ..views.transcript import Entry, SeatState, Transcript, location, seat_name
 from ..views.vote_only import vote_line
 from .markdown import Redact
@@ -184,8 +184,8 @@ class _Page:
         rows = [
             [
                 self._name(name) + (" ✓" if name == winner_of(count) else ""),
-                f"{number:g}",
-                f'<meter max="{cast:g}" value="{number:g}">{number:g}</meter>',
+                votes_text(number),
+                f'<meter max="{cast:g}" value="{number:g}">{votes_text(number)}</meter>',
             ]
             for name, number in votes
         ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core.models import money
 from ...phrases import listed
+from ..views.tallies import votes_text
 from ..views.transcript import seconds
 
 __all__ = ["change_words", "overview_lines"]
@@ -67,7 +68,7 @@ def _count(count: Mapping[str, Any], plain: Callable[[str], str]) -> Iterator[st
         marks = ["✓" if name == ballot["of"] else "" for name in names]
         text = ballot["text"] + (f" Ranking: {' > '.join(ballot['ranking'])}" if ballot["ranking"] else "")
         rows.append([plain(ballot["seat"]), *marks, plain(text.strip())])
-    sums = [f"{count['counts'][name]:g}" for name in names]
+    sums = [votes_text(count["counts"][name]) for name in names]
     yield from _table(["voter", *map(plain, names), ""], [*rows, ["sum", *sums, ""]], left=len(names) + 2)
 
 

@@ -11,7 +11,12 @@ from ...core.events import CallFinished, Event, RunStarted, VoteTallied, closed_
 from ...core.parsing.verdicts import Unreadable, read_approval
 from .statements import ENDORSEMENTS, Statement, ballots, scope_of
 
-__all__ = ["is_tied", "tallies", "winner_of"]
+__all__ = ["is_tied", "tallies", "votes_text", "winner_of"]
+
+
+def votes_text(votes: float) -> str:
+    """Return a sum of votes as text; one of weights has two decimals."""
+    return f"{round(votes, 2):.12g}"
 
 
 def winner_of(event: VoteTallied) -> str | None:

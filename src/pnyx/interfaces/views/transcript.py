@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from textwrap import shorten
 from typing import Any
 
 from ...core.events import (
@@ -34,16 +33,17 @@ from ...core.events import (
 from ...core.models import money
 from ...run.journal import CUT_OFF
 from ...run.result import Cost, Summary
-from ...run.spending.exhaustion import reason
+from ...run.spending.exhaustion import budget_name, reason
+from ..render.terminal import clip
 from .structured import reply_text
-from .tallies import winner_of
+from .tallies import votes_text, winner_of
 
 __all__ = ["Entry", "SeatState", "Transcript", "location", "quantity", "seat_name", "seconds"]
 
 TAIL_CHARS = 400
 """Characters of an unfinished reply that are stored for the live view."""
 QUOTED = 200
-"""Characters of what a seat wrote that abstains."""
+"""Cells on a terminal of what a seat wrote that abstains."""
 
 
 def paid(known_usd: float, unpriced: bool) -> str:
@@ -90,6 +90,7 @@ class SeatState:
 
     arriving: pieces of text of the unfinished reply, about as many as its tokens.
     state: waiting | asked | writing | answered | silent | retrying | dropped.
+    replied: whether a call had a reply, with an answer or without.
     """
 
     label: str
@@ -97,6 +98,7 @@ class SeatState:
     role: str = ""
     state: str = "waiting"
     phase: str = ""
+    replied: bool = False
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -229,8 +231,10 @@ class Transcript:
         seat.open.pop(event.key, None)
         seat.cost.add(event)
         seat.tail, seat.arriving = "", 0
-        seat.state = "silent" if event.absent else "answered"
-        facts = [f"{event.output_tokens:,} tokens", money(event.cost_usd), seconds(event.elapsed_s)]
+        seat.state, seat.replied = "silent" if event.absent else "answered", True
+        counted = event.output_tokens or not event.usage_flag
+        tokens = f"{event.output_tokens:,} tokens" if counted else "tokens unknown"
+        facts = [tokens, money(event.cost_usd), seconds(event.elapsed_s)]
         if event.reasoning_tokens:
             facts.insert(1, f"{event.reasoning_tokens:,} of them reasoning")
         if event.copied:
@@ -244,10 +248,11 @@ class Transcript:
         if event.searches:
             facts.append(f"searched {quantity(event.searches, 'time')}")
         if event.usage_flag:
-            facts.append(f"usage {event.usage_flag}, charged at the reservation")
+            charged = "" if event.cost_usd is None else ", charged at the reservation"
+            facts.append(f"usage {event.usage_flag}{charged}")
         title = self._title(event, seat.model)
         if event.absent:
-            words = shorten(event.text, QUOTED, placeholder=" …")  # what the model wrote instead
+            words = clip(event.text, QUOTED)  # what the model wrote instead
             text = ": ".join(filter(None, ("abstained", event.abstention, words)))
             return Entry(
                 kind="silence", title=title, text=text, facts=tuple(facts), reasoning=event.reasoning or ""
@@ -296,7 +301,7 @@ class Transcript:
                 title = f"{self._title(event, model)} · {event.tool}({arguments})"
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
-                tally = ", ".join(f"{of} {n:g}" for of, n in event.tally.items())
+                tally = ", ".join(f"{of} ({votes_text(n)})" for of, n in event.tally.items())
                 winner = winner_of(event)
                 end = f" → {winner}" if winner else ", a tie" if len(event.tally) > 1 and event.winner else ""
                 text = f"{event.rule}: {tally}{end}"
@@ -308,8 +313,8 @@ class Transcript:
                 spent = f"{money(event.spent_usd)} spent, {money(event.reserved_usd)} reserved"
                 cap = "" if event.cap_usd is None else f" of {money(event.cap_usd)}"
                 over = f"; {money(event.overrun_usd)} more than was reserved" if event.overrun_usd else ""
-                text = f"{event.scope}: {spent}{cap}{over}"
-                return Entry(kind="budget", title=f"budget {event.kind}", text=text)
+                title = f"{budget_name(event)} {event.kind}"
+                return Entry(kind="budget", title=title, text=f"{spent}{cap}{over}")
 
     def _title(self, event: Event, model: str) -> str:
         seat = seat_name(event.seat, self._seat(event, model).model) if event.seat else ""

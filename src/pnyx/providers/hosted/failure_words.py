@@ -194,23 +194,26 @@ OF_TEXT = regex(
 
 TOO_LONG = regex(
     # What there is too much of
-    r"context.?(?:length|window|size|limit)|cannot truncate"
+    r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted))\b|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
-    r"|(?:prompt|input|message|request|conversation|text|context)s?(?: \([^)]*\)| tokens?| length"
-    r"| token length)? ?(?:is|are|was)? ?(?:still )?(?:too (?:long|large|big)|超长|过长)"
+    r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
+    r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
+    r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
+    r"(?:not|n't) fit\b"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
-    r"|too many (?:input |prompt )?tokens|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
-    r"|longer than the (?:model|context|maximum)|range of input length"
+    r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b"
+    r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
+    r"|longer than (?:what )?the (?:model|context|maximum)|range of input length"
     r"|`?inputs`? (?:tokens \+|must have less than)"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
     r"|token count exceeds|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
-    r"|text fields that are too large|max(?:imum)? tokens of \d+ exceeded"
+    r"|text fields that are too large|payload too large|max(?:imum)? tokens of \d+ exceeded"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
-    r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出]"
+    r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出限]"
     r"|超长|过长",
     re.IGNORECASE,
 )
@@ -220,7 +223,7 @@ llama.cpp, Ollama, LM Studio, Moonshot, Zhipu, DashScope, DeepSeek, Groq, Togeth
 OVERFLOW = (
     regex(
         r"\bprompts?\b|\binput(?! validation| should| tag)|\bcontext\b(?! deadline)|\bmessages?\b"
-        r"|conversation|sequence|payload|\bbody\b",
+        r"|conversation|(?<!stop )(?<!stop_)sequence|payload|\bbody\b|\bquestion\b",
         re.IGNORECASE,
     ),
     regex(

@@ -42,7 +42,7 @@ from .failure_words import (
     UNABLE,
     UNSAFE,
 )
-from .output_limits import affordable
+from .output_limits import affordable, is_about_sizes, plain_numbers
 from .page_titles import page_title
 from .reports import Report, read_report, report
 from .trouble import NO_TLS
@@ -236,6 +236,7 @@ def _is_too_long(found: Report) -> bool:
         or found.has(OVERFLOW)
         or _is_long_text(found)
         or _is_over_a_limit(found.english)
+        or is_about_sizes(plain_numbers(found.english))
     )
 
 
@@ -246,10 +247,14 @@ def _is_over_a_limit(message: str) -> bool:
             length, limit = (int(match[name].replace(",", "")) for name in ("length", "limit"))
             if length > limit and not _OF_OUTPUT.search(match[0]):
                 return True
-    return False
+    counts = {int(match["length"].replace(",", "")) for match in _COUNT.finditer(message)}
+    return len(counts) == 2 and _TOKENS.search(message) is not None and not _OF_OUTPUT.search(message)
 
 
 _LENGTH, _LIMIT = (rf"(?<![\w.])(?P<{name}>\d[\d,]{{2,11}})(?![\w.]\d)" for name in ("length", "limit"))
+_COUNT = regex(_LENGTH)
+_TOKENS = regex(r"\btokens\b", re.IGNORECASE)
+"""Two numbers of tokens are the length of the prompt and its limit, whatever the words between them."""
 _OVER = regex(
     r"\b(?:tokens?|length|sequence|context|input|prompt|request|conversation|messages?)\b"
     rf"[^.;]{{0,60}}?{_LENGTH}[^.;]{{0,40}}?(?:exceed|(?:greater|more|longer|larger|higher) than|over|above|>"

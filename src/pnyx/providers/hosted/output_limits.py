@@ -15,6 +15,7 @@ __all__ = [
     "affordable",
     "fitting_share",
     "is_about_limit",
+    "is_about_sizes",
     "is_above",
     "lower_limit",
     "plain_numbers",
@@ -28,7 +29,7 @@ USEFUL_TOKENS = 256
 MARGIN_TOKENS = 32
 """Left free of a window, since hosts count a prompt in more than one way."""
 
-_N = r"\d[\d,]{0,14}"
+_N = r"\d(?:[\d,]{0,13}\d)?"
 _WINDOW = rf"(?:context length|context window|context limit)\D{{0,40}}?(?P<window>{_N})(?: tokens)?"
 _ROOMS = [
     regex(pattern, re.IGNORECASE | re.DOTALL)
@@ -101,21 +102,22 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])", re.IGNORECASE)
 _OUTPUT = (
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) tokens?\b|generation length|tokens to generate"
+    r"|(?:output|completion) (?:tokens?|may|must|can(?:not)?)\b|generation length|tokens to generate|输出长度"
 )
 _LIMIT = regex(_OUTPUT, re.IGNORECASE)
 _BESIDE = regex(rf"(?:{_OUTPUT})[^.;,]{{0,60}}?(?<![\w-])(\d[\d,]*)", re.IGNORECASE)
 """A number beside it; one of a longer list of parameters says where the list ends."""
 _TOO_MUCH = regex(
     r"too (?:large|big|high|long|many)|at most|less (?:than|or equal)|lower than|<=|maximum|exceed|range"
-    r"|upper bound|over the limit|capped|not be (?:greater|more|higher)|(?:should|must) be in\b|larger|above"
-    r"|(?:output|completion) tokens? limit|(?:allowed|limit)\b[^.\d]{0,30}\d{3}|up to|between|limited to"
-    r"|is limited|[<>] ?\d|范围|过大|超过|不能大于|小于|最大|限制|上限",
+    r"|upper bound|over the limit|capped|not be (?:greater|more|higher|longer)"
+    r"|(?:should|must) be in\b|larger|above"
+    r"|(?:output|completion) tokens? limit|(?:allow\w*|limit)\b[^.\d]{0,30}\d{3}|up to|between|limited to"
+    r"|is limited|[<>] ?\d|[\[(]\d+ ?[,~-] ?\d+[\])]|范围|过大|超过|不能大于|小于|最大|限制|上限",
     re.IGNORECASE,
 )
 _TOO_LITTLE = regex(
-    r"(?<!is )(?<!not be )(?:greater|more|higher|larger) than|higher max|at least|below min|minimum value"
-    r"|>= ?\d|required",
+    r"(?<!is )(?<!not be )(?<!no )(?:greater|more|higher|larger) than|higher max|at least|below min"
+    r"|minimum value|>= ?\d|required",
     re.IGNORECASE,
 )
 _LESS = regex(r"less than|lower than|at most|<=?", re.IGNORECASE)
@@ -135,7 +137,20 @@ def is_about_limit(found: Report, message: str, now: int) -> bool:
         return False
     if any(USEFUL_TOKENS <= _number(match[1]) < now for match in _BESIDE.finditer(message)):
         return True
+    if _is_beside_less(message, now):
+        return True
     return bool(_LIMIT.search(f"{found.param} {message}") and _TOO_MUCH.search(message))
+
+
+def _is_beside_less(message: str, now: int) -> bool:
+    """Whether a message has two numbers, the limit `now` and a lower one, and does not name the prompt."""
+    numbers = {number for match in _NUMBER.finditer(message) if (number := _number(match[0])) > 1}
+    return (
+        len(numbers) == 2
+        and max(numbers) == now
+        and min(numbers) >= USEFUL_TOKENS
+        and not _INPUT.search(message)
+    )
 
 
 def lower_limit(message: str, now: int) -> int | None:
@@ -154,20 +169,70 @@ def affordable(message: str) -> int | None:
 
 def fitting_share(message: str, prompt: int) -> float | None:
     """The share of a prompt that fits; None if the host names no limit. prompt: its tokens, as estimated."""
+    over = next((_number(found[1] or found[2]) for found in _OVER.finditer(message)), 0)
+    message = _ASIDE.sub("", _OVER.sub("", message))
     limits = [_number(match[1] or match[2]) for match in _MOST.finditer(message)]
+    numbers = sorted({_number(match[0]) for match in _NUMBER.finditer(message)} - {0})
+    large = [number for number in numbers if number >= USEFUL_TOKENS]
+    if not limits and (len(large) == 2 or (len(large) == 1 and (over or _HOLDS.search(message)))):
+        limits = large[:1]  # in other words: the lower one of two
     limit = min((number for number in limits if number >= USEFUL_TOKENS), default=0)
-    length = max((_number(match[0]) for match in _NUMBER.finditer(message)), default=0)
+    length = limit + over if over else max(numbers, default=0)
     longest = length if length > limit else prompt
     return limit / longest if 0 < limit < longest else None
 
 
 _MOST = regex(
     r"(?:max(?!.{0,3}sampled)|limit|most|less than|no more than|up to|(?<= )[<>]=?|only|length (?:is|of)"
-    rf"|context|allowed|\[1,)(?:(?! by |requested)[^\d]){{0,40}}?(?<!-)({_N})"
+    rf"|context|allowed|\[1,)(?:(?! by |requested|need)[^\d]){{0,40}}?(?<!-)({_N})"
     rf"|({_N}) (?:tokens? )?(?:max|limit|allowed)",
     re.IGNORECASE,
 )
 """The most tokens of a prompt."""
+_OVER = regex(
+    rf"\b(?:by|over by) (?:about |at least )?({_N})(?![\d.])|({_N}) (?:more )?(?:tokens? )?"
+    r"(?:over|above|beyond|too many|in excess)\b(?! \d)",
+    re.IGNORECASE,
+)
+"""How many tokens a prompt has above that."""
+_HOLDS = regex(
+    rf"\b(?:window|fits|holds?|room|capacity|handles?|takes|reads|process|accepts?)\b[^\d.;]{{0,20}}{_N}",
+    re.IGNORECASE,
+)
+"""Words before a number that is the most, if it is the only one."""
+_ASIDE = regex(
+    r"(?:\b(?:error|status|code|http)\b\W{0,4}|^\W?|[<\[(])[1-5]\d\d(?![\d,]| ?tokens?)|\b\d{4}-\d\d-\d\d\b",
+    re.IGNORECASE,
+)
+"""Statuses and dates."""
+
+
+def is_about_sizes(message: str) -> bool:
+    """Whether a message has two sizes of a text, or the size of a window beside what does not fit it."""
+    if not (_TEXT.search(message) and _SIZE.search(message)) or _OTHER.search(message):
+        return False
+    over, rest = _OVER.search(message), _ASIDE.sub("", _OVER.sub("", message))
+    large = {number for found in _NUMBER.finditer(rest) if (number := _number(found[0])) >= USEFUL_TOKENS}
+    return len(large) == 2 or (len(large) == 1 and bool(over or _FULL.search(message)))
+
+
+_TEXT = regex(
+    r"prompt|input|request|conversation|message|text|document|sequence|you (?:gave|sent)|too many"
+    r"|window|cannot process|eingabe|输入",
+    re.IGNORECASE,
+)
+_SIZE = regex(
+    r"(?<!unexpected )tok(?:en)?s?\b|window|context|positions|slots|(?:seq|input|model)_?len|\bctx\b"
+    r"|toolong|窗口",
+    re.IGNORECASE,
+)
+_FULL = regex(r"not fit|n't fit|cannot hold|(?:window|context) (?:holds?|has|fits|is|of)\b", re.IGNORECASE)
+_OTHER = regex(
+    r"max_?(?:new_|gen_|completion_|output_)?tokens|max_gen|output|completion|generat|minute|second|hour|\bday\b|month"
+    r"|quota|rate|credit|balance|budget|image|pixel|audio|video|byte|thinking|embed|seed|timeout|batch|\btools?\b",
+    re.IGNORECASE,
+)
+"""Words of messages about other sizes."""
 
 
 def is_above(message: str, now: int) -> bool:

@@ -1,8 +1,9 @@
 """Admission: whether a call may be sent now, how much it may cost, or what it must wait for.
 
 A call is admitted if it has room in every account. In the accounts that runs share, the room is what is left
-without the holds of older runs, so that runs begun first finish first. A run is begun if what it is expected
-to cost has room. Why this is so, and what it costs: design/money.md.
+without the holds of the runs that go first: those that have begun before those that have not, and of these
+the older ones. A run is begun if what it is expected to cost has room. Why this is so, and what it costs:
+design/money.md.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Request:
 class Need:
     """What must have room in a shared account before a run is begun, in nUSD.
 
-    behind: while older runs are under way. alone: without any.
+    behind: while runs that go first are under way. alone: without any.
     """
 
     behind: int
@@ -55,8 +56,8 @@ class Refusal:
 class _Room:
     """The room for a run's next call in one account, and what must fit in it, in nUSD.
 
-    left: without the holds of older runs. may_grow: calls are in flight or older runs are under way, which
-    may cost less than is set aside for them.
+    left: without the holds of runs that go first. may_grow: calls are in flight or such runs are under way,
+    which may cost less than is set aside for them.
     """
 
     account: Account
@@ -97,9 +98,9 @@ def admit(
         if account.left - holds.total(connection, scope) >= max(request.most, behind):
             rooms.append(_Room(account, account.left, True, behind))
             continue
-        found: Others = holds.others(connection, hold.run_id, scope, is_alive)
-        may_grow = in_flight or found.older > 0 or found.reserved > 0
-        rooms.append(_Room(account, account.left - found.held, may_grow, behind if found.older else alone))
+        found: Others = holds.others(connection, hold.run_id, scope, need is None, is_alive)
+        may_grow = in_flight or found.first > 0 or found.reserved > 0
+        rooms.append(_Room(account, account.left - found.held, may_grow, behind if found.first else alone))
     short = [room for room in rooms if not room.fits(request)]
     amount = 0 if short else int(min(request.most, *(room.left for room in rooms)))
     if amount < request.most:

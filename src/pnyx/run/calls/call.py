@@ -59,12 +59,7 @@ class ModelCall:
         self.context, self.key, self.ask = context, key, ask
         self.full_ask, self.cut_chars, self.searches = ask, 0, 0
         self.size = self.input_tokens = 0
-        self.common: dict[str, Any] = {
-            "key": key,
-            "phase": where.phase,
-            "round": where.round,
-            "seat": ask.seat.label,
-        }
+        self.common = dict[str, Any](key=key, phase=where.phase, round=where.round, seat=ask.seat.label)
         self.fingerprint = ask.fingerprint
         # With a second request for the same call, either may be the reply.
         self.closing = ask.closing and where.closing and not context.spec.limits.hedge
@@ -90,8 +85,9 @@ class ModelCall:
         searching = context.spec.searches and TOOL in self.ask.tools
         if searching or not is_open(provider):
             await context.unless_halted(self._prepare_provider(provider))
-        tries, squeezed = 0, False
-        if not self._fit(request_limit(seat)):
+        tries = 0
+        limit, windows = request_limit(seat), context.windows
+        if not (self._fit(windows.get(seat.model, limit)) or self._fit(limit)):
             return self.failures.too_long()
         while True:
             try:
@@ -116,11 +112,11 @@ class ModelCall:
                 continue
             tries += 1
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
-            if result.kind == "too_long" and not squeezed:
+            if result.kind == "too_long":
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
-                squeezed, tries = True, tries - 1
-                size = self.size
+                tries, size = tries - 1, self.size
                 wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
+                windows[seat.model] = min(self.size, windows.get(seat.model, self.size))
             if wait is not None and wait >= self.deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:
@@ -152,6 +148,7 @@ class ModelCall:
                     self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
                 intent = await self._record_intent()
                 if isinstance(intent, CallStarted):
+                    context.waiting.begun(context.run_id)
                     if refused is not None:
                         context.waiting.wake()  # the next call may have room too
                     deadline = self.deadline.sooner(context.deadline)
@@ -167,9 +164,9 @@ class ModelCall:
         if refused.scope is None:
             context.waiting.wake()  # a call that waited for this run, or behind it
             raise refused.error
-        age = (context.journal.created_at, context.run_id)
+        place = (context.budget.is_new, context.journal.created_at, context.run_id)
         await context.waiting.wait(
-            refused.scope, age, context.halt.requested, within=max(context.deadline.left, 0)
+            refused.scope, place, context.halt.requested, within=max(context.deadline.left, 0)
         )
         context.check()
         if self.deadline.at is not None:  # of an attempt before this one

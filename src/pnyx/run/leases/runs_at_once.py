@@ -39,7 +39,7 @@ def check_runs_at_once(connection: Connection, settings: Settings, owner: str, *
 def too_many_runs(owner: str, running: int, most: int) -> OverLimit:
     """The error for one run too many of a key."""
     return OverLimit(
-        f"this key has {running} runs under way, and its limit is {most}: runs_at_once of "
+        f"this key has {running} of at most {most} runs under way: runs_at_once of "
         f"[serve.keys.{owner}]; try again when one has ended",
         RETRY_S,
     )

@@ -123,6 +123,11 @@ class RunBudget:
     def run_scope(self) -> str:
         return f"run:{self.run_id}"
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the run shares a cap and has sent no call yet."""
+        return self.claim is not None and not self.claim.begun
+
     def accounts(self, time: str) -> dict[str, int | None]:
         """Return scope -> cap in nUSD of the accounts that a call started at `time` (ISO 8601) uses."""
         day = time[:10]
@@ -141,18 +146,18 @@ class RunBudget:
         input_tokens = _input_tokens(text, searches, images)
         return lambda max_tokens: price.ceiling(input_tokens, max_tokens) + search_cost
 
-    def open(self, connection: Connection, time: str, *, begins: bool = False) -> None:
-        """Create the accounts, or set the caps of existing ones.
-
-        begins: the run is new and begins in this process. It holds what it is expected to need from now on,
-        since a younger one may send its first call earlier.
-        """
-        caps = self.accounts(time)
-        for scope, cap in caps.items():
+    def open(self, connection: Connection, time: str) -> None:
+        """Create the accounts, or set the caps of existing ones."""
+        for scope, cap in self.accounts(time).items():
             ledger.open_account(connection, scope, cap)
-        if begins and self.claim is not None:
+
+    def hold(self, connection: Connection, time: str, spent: int, calls: int) -> None:
+        """Hold what the run is expected to need still, as soon as this process has it: a younger one may send
+        its first call earlier. spent: nUSD, by the `calls` calls of the run that have ended.
+        """
+        if self.claim is not None:
             self.claim.need(connection)  # finds out what runs of its kind cost
-            holds.keep(connection, self.claim.hold(caps, 0, 0))
+            holds.keep(connection, self.claim.hold(self.accounts(time), spent, calls))
 
     def reserve(
         self,

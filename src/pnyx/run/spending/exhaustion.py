@@ -12,7 +12,9 @@ from .expectation import Expectation
 
 __all__ = [
     "batch_remedy",
+    "budget_name",
     "exhausted_event",
+    "raise_setting",
     "reason",
     "remedy",
     "rounded_cap",
@@ -27,7 +29,12 @@ NAMES = {
     "key": "Budget of this key",
     "key-day": "Daily budget of this key",
 }
-"""The name of an account for a person, by its kind."""
+"""The name of an account for a person, by its kind; the page has them in web/src/debate/notes.ts."""
+
+
+def budget_name(event: Budget) -> str:
+    """The budget that the event is about: "Daily budget"."""
+    return NAMES[_kind(event)]
 
 
 def exhausted_event(error: Exhausted, time: str) -> Budget:
@@ -63,7 +70,7 @@ def reason(event: Budget) -> str:
         problem = f"{call} costs more than the {left} that is left"
     else:
         problem = f"{call} may cost up to {money(event.next_usd)} and {left} is left"
-    return f"{NAMES[_kind(event)]} too small: {problem}"
+    return f"{budget_name(event)} too small: {problem}"
 
 
 def remedy(event: Budget, run_id: str, batch_own: bool) -> str:
@@ -75,7 +82,7 @@ def remedy(event: Budget, run_id: str, batch_own: bool) -> str:
             return f"Resume with: {resume} --budget {cap}"
         case "batch" if batch_own:
             return f"Run the batch again with --budget {cap}"
-    return f"{_raise_setting(event, cap)}. Resume with: {resume}"
+    return f"{raise_setting(event)}. Resume with: {resume}"
 
 
 def batch_remedy(event: Budget) -> str:
@@ -83,7 +90,17 @@ def batch_remedy(event: Budget) -> str:
     cap = sufficient_cap(event)
     if _kind(event) == "batch":
         return f"Run the same command again with --budget {cap}"
-    return f"{_raise_setting(event, cap)}. Then run the same command again"
+    return f"{raise_setting(event)}. Then run the same command again"
+
+
+def raise_setting(event: Budget) -> str:
+    """Return which setting to raise, and to what: "Raise budget.day_usd to at least 2.00, or wait …"."""
+    kind = _kind(event)
+    fits = max(nusd(event.next_usd), nusd(event.expected_usd)) <= nusd(event.cap_usd)
+    wait = ", or wait until tomorrow (UTC)" if kind in ("day", "key-day") and fits else ""
+    owner = event.scope.split(":")[1]
+    setting = f"serve.keys.{owner}.day_usd" if kind == "key-day" else f"budget.{kind}_usd"
+    return f"Raise {setting} to at least {sufficient_cap(event)}{wait}"
 
 
 def sufficient_cap(event: Budget) -> str:
@@ -103,14 +120,6 @@ def rounded_cap(needed: int) -> str:
     if cap >= NUSD // 100:
         return f"{cap / NUSD:.2f}"
     return f"{cap / NUSD:.9f}".rstrip("0")
-
-
-def _raise_setting(event: Budget, cap: str) -> str:
-    kind = _kind(event)
-    wait = ", or wait until tomorrow (UTC)" if kind in ("day", "key-day") else ""
-    owner = event.scope.split(":")[1]
-    setting = f"serve.keys.{owner}.day_usd" if kind == "key-day" else f"budget.{kind}_usd"
-    return f"Raise {setting} to at least {cap}{wait}"
 
 
 def _kind(event: Budget) -> str:

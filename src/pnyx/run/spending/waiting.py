@@ -17,12 +17,13 @@ POLL_S = 0.2
 
 @dataclass(order=True, slots=True)
 class _Waiter:
-    age: tuple[str, str, int]
+    place: tuple[bool, str, str, int]
     woken: asyncio.Future[None] = field(compare=False)
 
 
 class Waiting:
-    """The calls that wait, by the scope of the account that has no room for them, oldest run first.
+    """The calls that wait, by the scope of the account that has no room for them, in the order of their runs:
+    those that have begun, then those that have not, of both the oldest first.
 
     Only the first of each scope is woken: the others have no room before it has. So a settled call wakes one
     call and not hundreds.
@@ -42,15 +43,23 @@ class Waiting:
             if not queue[0].woken.done():
                 queue[0].woken.set_result(None)
 
+    def begun(self, run_id: str) -> None:
+        """Note that a run has sent its first call: its others go before those of runs that have not."""
+        for queue in self._queues.values():
+            for waiter in queue:
+                if waiter.place[2] == run_id:
+                    waiter.place = (False, *waiter.place[1:])
+            queue.sort()
+
     async def wait(
-        self, scope: str, age: tuple[str, str], *unless: asyncio.Future[Any], within: float = math.inf
+        self, scope: str, place: tuple[bool, str, str], *unless: asyncio.Future[Any], within: float = math.inf
     ) -> None:
         """Wait until the call should look again for room in `scope`, one of `unless` is done, or `within` s.
 
-        age: (time of creation, id) of its run.
+        place: whether its run has sent no call yet, the time of its creation, its id.
         """
         self._count += 1
-        waiter = _Waiter((*age, self._count), asyncio.get_running_loop().create_future())
+        waiter = _Waiter((*place, self._count), asyncio.get_running_loop().create_future())
         queue = self._queues.setdefault(scope, [])
         insort(queue, waiter)
         until = time.monotonic() + within

@@ -7,33 +7,25 @@ runs use a content; one that no run uses is deleted. The parts of a very long li
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, select, text
 
-from ...errors import Unreadable
 from ..prepared import Prepared, driver_of
 from ..schema import content_uses, contents
 from .packing import (
-    PACKED,
     Parts,
     Piece,
     compress,
     cut,
-    damaged,
-    decompress,
     dump,
-    fill,
-    from_column,
-    joined,
-    load,
     to_column,
-    without,
 )
 
 __all__ = [
+    "LIST",
     "SHARED_LOCK",
     "RunContents",
     "add_contents",
@@ -42,10 +34,6 @@ __all__ = [
     "pack",
     "pack_all",
     "pack_column",
-    "read_contents",
-    "unpack",
-    "unpack_columns",
-    "unpack_each",
 ]
 
 GROUP = 16
@@ -65,15 +53,6 @@ def add_contents(connection: Connection, run_id: str, found: Mapping[str, str]) 
     """Store the contents of a run's files. found: SHA-256 in hex -> text, or an image in Base64."""
     sources = {bytes.fromhex(name): _Source(_compressed, text) for name, text in found.items()}
     _numbers(connection, [_Needed(run_id, sources)])
-
-
-def read_contents(connection: Connection, wanted: Collection[str]) -> dict[str, str]:
-    """Return the stored ones of the contents with these hashes in hex."""
-    if not wanted:
-        return {}
-    names = {bytes.fromhex(name) for name in wanted}
-    query = select(contents.c.sha256, contents.c.content).where(contents.c.sha256.in_(names))
-    return {row.sha256.hex(): _decoded(row.content, "a file") for row in connection.execute(query)}
 
 
 def free_contents(connection: Connection, run_ids: Sequence[str]) -> int:
@@ -161,58 +140,9 @@ def pack_all(
     return [[dump(value) for value in values] for values, _ in cuts]
 
 
-def unpack(connection: Connection, stored: Sequence[tuple[bytes, str]]) -> list[Any]:
-    """Return the values of `pack`, see `unpack_each`."""
-    return list(unpack_each(connection, stored))
-
-
-def unpack_each(
-    connection: Connection,
-    stored: Sequence[tuple[bytes, str]],
-    omit: Collection[str] = (),
-    texts: dict[int, str] | None = None,
-) -> Iterator[Any]:
-    """Yield the values of `pack`. stored: each with its name in messages. Raises `Unreadable`.
-
-    The texts of all are read before the first is yielded; each value is made of them when it is its turn.
-    omit: names of long texts that are not read, and are "" then, if the value is an object. texts: contents
-    that are read already, by number; those that are read are added.
-    """
-    read = [(*load(packed, what), what) for packed, what in stored]
-    wanted: list[Parts] = []
-    for root, places, _ in read:
-        if omit:
-            places[:] = without(root, places, omit)
-        wanted += [place.parts for place in places]
-    texts = _texts(connection, wanted, {} if texts is None else texts)
-    read.reverse()
-    while read:
-        # So that no text is in memory for longer than its reader needs it.
-        root, places, what = read.pop()
-        fill(places, texts, what)
-        yield root.pop()
-
-
 def pack_column(connection: Connection, run_id: str, value: Any) -> str:
     """Return the stored form of a JSON value in a column of text."""
     return to_column(pack(connection, run_id, [value])[0])
-
-
-def unpack_columns(connection: Connection, columns: Iterable[tuple[str | None, str]]) -> list[Any]:
-    """Return the values of columns of text that may be packed, each given with its name in messages.
-
-    A column that is not packed is returned as it is. Raises `Unreadable` if one cannot be read.
-    """
-    pairs = list(columns)
-    for value, what in pairs:
-        if isinstance(value, bytes):
-            raise damaged(what)
-    packed = [n for n, (text, _) in enumerate(pairs) if text is not None and text.startswith(PACKED)]
-    stored = [(from_column(pairs[n][0] or "", pairs[n][1]), pairs[n][1]) for n in packed]
-    out: list[Any] = [text for text, _ in pairs]
-    for n, value in zip(packed, unpack(connection, stored), strict=True):
-        out[n] = value
-    return out
 
 
 class _Source(NamedTuple):
@@ -346,44 +276,6 @@ def _grouped(stored: bytes) -> bytes:
     return LIST + compress(stored[len(LIST) :])
 
 
-def _texts(connection: Connection, wanted: Iterable[Parts], texts: dict[int, str]) -> dict[int, str]:
-    """Add the contents with the numbers in `wanted` to `texts`, without those that are gone; return it."""
-    groups: dict[int, Parts] = {}
-    missing = {part for parts in wanted for part in parts.parts if isinstance(part, int)} - texts.keys()
-    while missing:
-        found = _fetch(connection, missing)
-        nested: set[int] = set()
-        for id, content in found.items():
-            if not isinstance(content, bytes):
-                raise damaged("a text")
-            if content.startswith(LIST):
-                groups[id] = Parts(json.loads(decompress(content[len(LIST) :], "a text")))
-                nested |= {part for part in groups[id].parts if isinstance(part, int)}
-            else:
-                texts[id] = _decoded(content, "a text")
-        missing = nested - texts.keys() - groups.keys()
-    # A group is made of older contents, and so has a larger number than its parts.
-    for id in sorted(groups):
-        if any(isinstance(part, int) and part >= id for part in groups[id].parts):
-            raise Unreadable("a text contains itself; restore the database from a backup")
-        texts[id] = joined(groups[id], texts, "a text")
-    return texts
-
-
-def _fetch(connection: Connection, ids: Iterable[int]) -> dict[int, bytes]:
-    ordered = sorted(ids)
-    if connection.dialect.name == "sqlite":
-        driver = driver_of(connection)
-        query = "SELECT id, content FROM contents WHERE id IN (SELECT value FROM json_each(?))"
-        return dict(driver.execute(query, (json.dumps(ordered),)))
-    return {int(row.id): bytes(row.content) for row in _FETCH(connection, {"ids": ordered})}
-
-
-def _decoded(content: bytes, what: str) -> str:
-    return decompress(content, what).decode("utf-8", "surrogatepass")
-
-
-_FETCH = Prepared(text("SELECT id, content FROM contents WHERE id = ANY(CAST(:ids AS BIGINT[]))"))
 _NOTE = Prepared(
     text(
         "WITH added AS (INSERT INTO contents (sha256, content) "

@@ -19,8 +19,9 @@ from ...errors import Unreadable
 from ..records.run_filters import COLUMNS
 from ..records.run_row import pack_texts, read_rows
 from ..schema import conversions, events, runs
-from .contents import pack, read_contents, unpack, unpack_columns
+from .contents import pack
 from .packing import PACKED
+from .unpacking import read_contents, unpack, unpack_columns
 
 __all__ = ["convert", "is_pending", "read_unpacked"]
 

@@ -8,7 +8,6 @@ with.
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from base64 import b85encode
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ...core.caching.regex import regex
 from ...errors import Unreadable
-from ...json_bytes import json_bytes
+from ...json_bytes import json_bytes, parse_json
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -54,7 +53,7 @@ PACKED = MARK
 """The first character of a packed document in a column of text; no JSON and no question begins with it."""
 MOST_BYTES = 2**28
 """The largest document or text; what claims to be larger is not read into memory."""
-_MARK_AS_JSON = '"\\u0001'
+_MARK_AS_JSON = b'"\\u0001'
 """How a name that begins with the mark is written."""
 _PLAIN = frozenset((int, float, bool, type(None)))
 _ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
@@ -154,40 +153,35 @@ def load(packed: bytes, what: str) -> tuple[list[Any], list[Place]]:
     what: its name in messages. Raises `Unreadable`.
     """
     found: list[Place] = []
-    read = 0
-
-    def mark(value: dict[str, Any]) -> Any:
-        nonlocal read
-        if len(value) == 1:
-            ((name, one),) = value.items()
-            if name == MARK:
-                read += 1
-                return Parts(one)
-            if name.startswith(MARK):
-                value = {name[1:]: one}
-        if len(found) < read:
-            # Here and not in the whole value, which would take as long as to parse it.
-            _note_places(value, value.items(), found)
-        return value
-
     try:
-        text = decompress(packed, what).decode("utf-8", "surrogatepass")
-        # A hook is called for every object; most documents have no mark.
-        root = [json.loads(text, object_hook=mark if _MARK_AS_JSON in text else None)]
-        if len(found) < read:
-            _note_places(root, enumerate(root), found)
+        document = decompress(packed, what)
+        root = [parse_json(document)]
+        _note_places(root, enumerate(root), found, document.count(_MARK_AS_JSON))
         return root, found
     except (ValueError, RecursionError) as exc:
         raise damaged(what) from exc
 
 
-def _note_places(container: Any, items: Iterable[tuple[Any, Any]], found: list[Place]) -> None:
-    """Add the `Parts` in a container and in the lists in it; those of the objects in it are known."""
+def _note_places(container: Any, items: Iterable[tuple[Any, Any]], found: list[Place], most: int) -> None:
+    """Add the places of `Parts` in a container and below it, and give names that begin with the mark back.
+
+    most: stop when so many are found, which nearly always are among the first values of a document.
+    """
     for key, one in items:
-        if type(one) is Parts:
-            found.append(Place(container, key, one))
+        if len(found) >= most:
+            return
+        if type(one) is dict:
+            if len(one) == 1:
+                ((name, value),) = one.items()
+                if name == MARK:
+                    container[key] = Parts(value)
+                    found.append(Place(container, key, container[key]))
+                    continue
+                if name.startswith(MARK):
+                    one = container[key] = {name[1:]: value}
+            _note_places(one, one.items(), found, most)
         elif type(one) is list:
-            _note_places(one, enumerate(one), found)
+            _note_places(one, enumerate(one), found, most)
 
 
 def without(root: list[Any], places: Iterable[Place], names: Collection[str]) -> list[Place]:

@@ -47,12 +47,12 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The other live runs with a hold in one scope. older: how many of them are older.
+    """The other live runs with a hold in one scope. first: how many of them go before the run.
 
-    held: nUSD that the older ones need beyond their reservations. reserved: nUSD reserved by all others.
+    held: nUSD that these need beyond their reservations. reserved: nUSD reserved by all others.
     """
 
-    older: int = 0
+    first: int = 0
     held: int = 0
     reserved: int = 0
 
@@ -81,11 +81,16 @@ def by_scope(connection: Connection) -> dict[str, tuple[int, int]]:
     return {scope: (int(count), int(amount or 0)) for scope, count, amount in rows}
 
 
-def others(connection: Connection, run_id: str, scope: str, is_alive: IsAlive) -> Others:
-    """Return the other live runs with a hold in `scope`. Of two of the same time, the lower id is older."""
-    rows = [row for row in _OTHERS(connection, {"scope": scope, "run": run_id}) if is_alive(row[0], row[1])]
-    older, held, reserved = (sum(int(row[n] or 0) for row in rows) for n in (2, 3, 4))
-    return Others(older, held, reserved)
+def others(connection: Connection, run_id: str, scope: str, begun: bool, is_alive: IsAlive) -> Others:
+    """Return the other live runs with a hold in `scope`. begun: whether the run has sent a call.
+
+    Runs that have spent or reserved something go before those that have not; of two alike, the older one. Of
+    two of the same time, the one with the lower id is older.
+    """
+    arguments = {"scope": scope, "run": run_id, "begun": int(begun)}
+    rows = [row for row in _OTHERS(connection, arguments) if is_alive(row[0], row[1])]
+    first, held, reserved = (sum(int(row[n] or 0) for row in rows) for n in (2, 3, 4))
+    return Others(first, held, reserved)
 
 
 def factor(connection: Connection, kind: str) -> float | None:
@@ -124,11 +129,12 @@ _LEARN = Prepared(
 )
 _OTHERS = Prepared(
     text(
-        "SELECT worker, MAX(heartbeat_at), SUM(older), SUM(CASE WHEN needs > reserved AND older = 1 "
+        "SELECT worker, MAX(heartbeat_at), SUM(precedes), SUM(CASE WHEN needs > reserved AND precedes = 1 "
         "THEN needs - reserved ELSE 0 END), SUM(reserved) FROM ("
         "SELECT r.worker, r.heartbeat_at, h.amount_nusd AS needs, COALESCE(l.reserved_nusd, 0) AS reserved, "
-        "CASE WHEN r.created_at < me.created_at OR (r.created_at = me.created_at AND r.id < me.id) "
-        "THEN 1 ELSE 0 END AS older FROM holds h "
+        "CASE WHEN (COALESCE(l.spent_nusd + l.reserved_nusd, 0) > 0) <> (:begun = 1) THEN 1 - :begun "
+        "WHEN r.created_at < me.created_at OR (r.created_at = me.created_at AND r.id < me.id) "
+        "THEN 1 ELSE 0 END AS precedes FROM holds h "
         "JOIN runs r ON r.id = h.run_id JOIN runs me ON me.id = :run "
         "LEFT JOIN ledger l ON l.scope = 'run:' || h.run_id "
         "WHERE h.scope = :scope AND h.run_id <> me.id AND r.status = 'running' AND r.worker IS NOT NULL"

@@ -10,8 +10,9 @@ from sqlalchemy import Connection, insert, select
 from ...core.documents import check, stamp
 from ...core.events import Event, from_json, to_json
 from ...errors import Unreadable
-from ..documents.contents import RunContents, pack_all, unpack_each
+from ..documents.contents import RunContents, pack_all
 from ..documents.conversion import read_unpacked
+from ..documents.unpacking import Texts, unpack_each
 from ..prepared import Prepared
 from ..schema import events
 
@@ -100,8 +101,8 @@ def log(
     rows = connection.execute(query.order_by(order).limit(most)).all()
     if limit is None:
         in_order = rows if newest is None else rows[::-1]
-        return Page(_event(run_id, one) for one in _documents(connection, in_order, prompts, {}))
-    page, chars, texts = Page(), 0, dict[int, str]()
+        return Page(_event(run_id, one) for one in _documents(connection, in_order, prompts))
+    page, chars, texts = Page(), 0, Texts()
     for start in range(0, min(len(rows), limit), PAGE):
         for document in _documents(connection, rows[start : min(start + PAGE, limit)], prompts, texts):
             chars += sum(len(one) for one in document.values() if isinstance(one, str))
@@ -118,13 +119,13 @@ def logs(connection: Connection, run_ids: Sequence[str]) -> Mapping[str, Sequenc
     query = select(*_STORED).where(events.c.run_id.in_(run_ids)).order_by(events.c.run_id, events.c.seq)
     rows = connection.execute(query).all()
     found: dict[str, list[Event]] = {run_id: [] for run_id in run_ids}
-    for row, document in zip(rows, _documents(connection, rows, False, {}), strict=True):
+    for row, document in zip(rows, _documents(connection, rows, False), strict=True):
         found[row.run_id].append(_event(row.run_id, document))
     return found
 
 
 def _documents(
-    connection: Connection, rows: Sequence[Any], prompts: bool, texts: dict[int, str]
+    connection: Connection, rows: Sequence[Any], prompts: bool, texts: Texts | None = None
 ) -> Iterator[dict[str, Any]]:
     """Yield the events of these rows as JSON, each made when it is its turn. texts: as in `unpack_each`."""
     stored = [(row, f"event {row.seq} of run {row.run_id}") for row in rows]

@@ -137,7 +137,7 @@ def unattended(connection: Connection, limit: int) -> list[RunRow]:
     """Return running runs that have no process or a `pnyx worker`, oldest first."""
     for_workers = runs.c.worker.is_(None) | runs.c.worker.startswith(WORKER)
     query = select(*COLUMNS).where(runs.c.status == "running", for_workers)
-    return read_rows(connection, connection.execute(query.order_by(runs.c.created_at).limit(limit)))
+    return list(read_rows(connection, connection.execute(query.order_by(runs.c.created_at).limit(limit))))
 
 
 def decline(connection: Connection, row: RunRow, why: str) -> None:
@@ -149,7 +149,7 @@ def decline(connection: Connection, row: RunRow, why: str) -> None:
 def held_back(connection: Connection) -> list[RunRow]:
     """Return the paused runs that no worker starts again, oldest first."""
     query = select(*COLUMNS).where(runs.c.status == "paused", runs.c.held_back.is_not(None))
-    return read_rows(connection, connection.execute(query.order_by(runs.c.created_at)))
+    return list(read_rows(connection, connection.execute(query.order_by(runs.c.created_at))))
 
 
 def loads(connection: Connection, owner: str | None = None) -> Sequence[Load]:

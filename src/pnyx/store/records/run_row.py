@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,9 @@ from sqlalchemy import Connection
 
 from ...core.documents import STAMP, check, read, stamp
 from ...errors import Unreadable
-from ..documents.contents import pack_column, unpack_columns
+from ..documents.contents import pack_column
 from ..documents.packing import PACKED
+from ..documents.unpacking import unpack_columns
 
 __all__ = ["RunRow", "pack_columns", "pack_texts", "read_rows"]
 
@@ -120,9 +121,23 @@ def pack_texts(connection: Connection, run_id: str, columns: Mapping[str, Any]) 
     return out
 
 
-def read_rows(connection: Connection, found: Iterable[Any]) -> list[RunRow]:
-    """The rows with what their columns hold packed."""
-    rows = list(found)
+def read_rows(connection: Connection, found: Iterable[Any]) -> Iterator[RunRow]:
+    """Yield the rows with what their columns hold packed, whose texts are read as they are needed."""
+    rows, read = list(found), 0
+    try:
+        for row in _readable_rows(connection, rows):
+            yield row
+            read += 1
+    except Unreadable as exc:
+        if len(rest := rows[read:]) == 1:
+            yield _row(rest[0], "", {}, None, str(exc))
+        else:
+            # All others can be read: the half without the damaged one is read together.
+            for half in (rest[: len(rest) // 2], rest[len(rest) // 2 :]):
+                yield from read_rows(connection, half)
+
+
+def _readable_rows(connection: Connection, rows: Sequence[Any]) -> Iterator[RunRow]:
     columns = [
         (text, what)
         for row in rows
@@ -132,13 +147,9 @@ def read_rows(connection: Connection, found: Iterable[Any]) -> list[RunRow]:
             (row.result, f"the result of run {row.id}"),
         )
     ]
-    try:
-        values = iter(unpack_columns(connection, columns))
-    except Unreadable as exc:
-        if len(rows) > 1:
-            return [read_rows(connection, [row])[0] for row in rows]
-        return [_row(rows[0], "", {}, None, str(exc))]
-    return [_readable_row(row, next(values), next(values), next(values)) for row in rows]
+    values = unpack_columns(connection, columns)
+    for row in rows:
+        yield _readable_row(row, next(values), next(values), next(values))
 
 
 def _readable_row(row: Any, question: str, spec: Any, result: Any) -> RunRow:

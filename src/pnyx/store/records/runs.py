@@ -50,8 +50,6 @@ WORKER = "worker@"
 
 LIST_CHARS = 16_000_000
 """Characters of the texts of a list: the question of each of 1,000 runs may have 4 MB."""
-TOGETHER = 20
-"""Runs that are read together until a list is full."""
 
 _ID = regex("[a-z0-9]+")
 """The characters of ids; every index sorts these alike."""
@@ -93,7 +91,7 @@ def find(connection: Connection, prefix: str, owner: str | None = None) -> RunRo
     if len(found) > 1:
         ids = _first_ids([r.id for r in found])
         raise NotFound(f"run {prefix!r} is not unique: {ids}; type more characters of the id")
-    return read_rows(connection, found)[0]
+    return next(read_rows(connection, found))
 
 
 def _first_ids(ids: Sequence[str]) -> str:
@@ -122,13 +120,12 @@ def ids(connection: Connection, owner: str, prefix: str, limit: int) -> Sequence
 def _within(connection: Connection, found: Sequence[Any], most_chars: float) -> Rows:
     """The first of the rows that have about `most_chars` of text together, and one at least."""
     read, chars = Rows(), 0
-    for start in range(0, len(found), TOGETHER):
-        for row in read_rows(connection, found[start : start + TOGETHER]):
-            chars += row.chars
-            if read and chars > most_chars:
-                read.has_more = True
-                return read
-            read.append(row)
+    for row in read_rows(connection, found):
+        chars += row.chars
+        if read and chars > most_chars:
+            read.has_more = True
+            break
+        read.append(row)
     return read
 
 

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, select, text
 from ...core.documents import read
 from ...core.prose.search_terms import fold_words
 from ...errors import Unreadable
-from ..documents.contents import unpack_columns
 from ..documents.packing import PACKED
+from ..documents.unpacking import unpack_columns
 from ..prepared import Prepared, driver_of
 from ..schema import runs
 

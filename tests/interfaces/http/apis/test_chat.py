@@ -285,7 +285,7 @@ async def test_a_failure_in_a_stream_has_the_form_of_the_api(client: Any, lab: S
             openai.BadRequestError,
             "instructions must be text",
         ),
-        ({"model": "gpt-9"}, openai.NotFoundError, "no protocol 'gpt-9'"),
+        ({"model": "gpt-9"}, openai.NotFoundError, "no model 'gpt-9'; GET /v1/models lists them"),
         ({"model": "voting:fast"}, openai.BadRequestError, "no preset 'fast'"),
         (
             {"messages": [{"role": "assistant", "content": "x"}]},

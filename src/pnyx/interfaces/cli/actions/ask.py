@@ -16,7 +16,7 @@ from ...stop_signals import wait_for_input
 from ...views.files import summary_words
 from ..files import FileFlags, note_files, piped, read_flags
 from ..options import to_request
-from ..records import require_database
+from ..records import existing_database
 from ..terminal.follow import follow
 from ..terminal.output import Output
 from .artifacts import artifact_writer
@@ -70,16 +70,16 @@ def resume(
     artifacts: Path | None,
     require_consensus: bool,
 ) -> int:
-    settings = open_settings()
-    require_database(settings)
-
     async def start(service: RunService) -> RunHandle:
         handle = await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
         if handle.spec.files:
             output.note(summary_words(handle.spec.file_rows), "dim")
         return handle
 
-    with artifact_writer(settings, output, artifacts, None if fork else run_id) as watch:
+    with (
+        existing_database(open_settings()) as settings,
+        artifact_writer(settings, output, artifacts, None if fork else run_id) as watch,
+    ):
         return follow(settings, start, output, require_consensus=require_consensus, watch=watch)
 
 

@@ -36,7 +36,7 @@ from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
 from ..options import AMOUNT, to_request
-from ..records import note_new_database, require_database
+from ..records import existing_database, note_new_database
 from ..terminal.follow import follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
@@ -54,18 +54,17 @@ RECENT = 200
 
 def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
     """Hold a conversation until the input ends, and return the exit code. flags: options of `RunRequest`."""
+    settings, choices = open_settings(), to_request("?", **flags)
     try:
-        return asyncio.run(_chat(open_settings(), output, to_request("?", **flags), resume))
+        with contextlib.nullcontext(settings) if resume is None else existing_database(settings) as chosen:
+            return asyncio.run(_chat(chosen, output, choices, resume))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
 
 async def _chat(settings: Settings, output: Output, choices: RunRequest, resume: str | None) -> int:
     spec = resolve(choices, settings)
-    if resume is None:
-        note_new_database(settings, output)
-    else:
-        require_database(settings)
+    note_new_database(settings, output)
     async with RunService.open(settings) as service:
         turns: list[Record] = []
         if resume is not None:

@@ -8,9 +8,11 @@ from itertools import islice
 from typing import Any
 
 from ....core.models import NUSD, money
+from ....evaluate.owners import OWNER as EVALUATIONS
 from ....store.money.cost_sums import CostSum
 from ....store.money.costs import TOKENS
 from ....store.money.ledger import Account
+from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...run_records import RunRecords
@@ -25,6 +27,9 @@ TOGETHER = 1000
 """Rows that are written at once."""
 MOST_RUNS = 1000
 """Runs in a table by run, the dearest; JSON has all."""
+OTHERS = "counted: the runs of this command line, of the server's keys and of evaluations; --by key has each"
+NAMES = {LOCAL: "(command line)", EVALUATIONS: "(evaluations)"}
+"""The owners of runs that are no key of the server, in the table; no key has such a name."""
 
 
 def cost(by: str, days: int | None, as_json: bool) -> int:
@@ -60,6 +65,8 @@ def cost(by: str, days: int | None, as_json: bool) -> int:
         if by == "run" and (more := total["runs"] - len(found)) > 0:
             runs = "run, which costs" if more == 1 else "runs, which cost"
             output.note(f"… and {more:,} more {runs} less; --json lists all")
+        if by != "key" and any(one.owner != LOCAL for one in spent):
+            output.note(OTHERS)
         if cap is not None:
             output.note(f"today (UTC): {_of(account)} of the daily budget of {money(cap)}")
     else:
@@ -84,7 +91,14 @@ def _write(document: Mapping[str, Any], rows: Iterator[dict[str, Any]], stream: 
 def _table(by: str, rows: Sequence[dict[str, Any]], total: dict[str, Any], stream: Stream) -> Iterator[str]:
     counts = ("runs", "calls", *TOKENS)
     heads = [by, *(name.removesuffix("_tokens") for name in counts), "cost"]
-    lines = [[flat(row[by]), *(f"{row[name]:,}" for name in counts), _paid(row)] for row in rows]
+    lines = [
+        [
+            NAMES.get(row[by], row[by]) if by == "key" else flat(row[by]),
+            *(f"{row[name]:,}" for name in counts),
+            _paid(row),
+        ]
+        for row in rows
+    ]
     last = ["total", *(f"{total[name]:,}" for name in counts), _paid(total)]
     right = range(1, len(heads))
     least = [heads.index(name) for name in ("cached", "runs", "input", "output")]

@@ -10,9 +10,9 @@ from typing import Any
 from .... import protocols
 from ....config.layers import dotted
 from ....errors import ConfigError, UsageError
-from ....providers.catalogue import FAST, STRONG
+from ....providers.catalogue import FAST, STRONG, parse_seats
 
-__all__ = ["FirstSettings", "seats_for"]
+__all__ = ["FirstSettings", "panel_of", "seats_for"]
 
 STYLE_PROTOCOLS: Mapping[str, tuple[str, str | None]] = {
     "fast": ("voting", None),
@@ -51,6 +51,11 @@ class FirstSettings:
             tables["budget"] = {"run_usd": self.budget_usd}
         return tables | {"panels": {style: self._saved(style) for style in STYLE_PROTOCOLS}}
 
+    @property
+    def preview(self) -> dict[str, Any]:
+        """The tables for a look at the panel before the file has all prices: no cap refuses it."""
+        return self.document | ({"budget": {"allow_unknown_price": True}} if self.unpriced else {})
+
     def _saved(self, style: str) -> dict[str, Any]:
         protocol, preset = STYLE_PROTOCOLS[style]
         saved = {"seats": list(self.seats[style]), "protocol": protocol}
@@ -86,6 +91,12 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True)
 
 
+def panel_of(specs: Sequence[str]) -> tuple[str, ...]:
+    """Return the seats ("provider:model", or with *N); of a single one three, which every style can use."""
+    refs = parse_seats(specs)
+    return (f"{refs[0]}*3",) if len(refs) == 1 else tuple(specs)
+
+
 def seats_for(
     kinds: Mapping[str, str], listed: Mapping[str, frozenset[str] | None], style: str
 ) -> tuple[str, ...]:
@@ -105,6 +116,4 @@ def seats_for(
         spare += [f"{name}:{model}" for model in (other.get(kind, ()) if kind == name else ())]
     if not refs:
         raise ConfigError("no provider is chosen")
-    if len(refs) == 1:
-        return (f"{refs[0]}*3",)
-    return (*refs, *spare[:1]) if len(refs) == 2 else tuple(refs)
+    return panel_of((*refs, *spare[:1]) if len(refs) == 2 else refs)

@@ -33,7 +33,7 @@ from ..styles import STYLES
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
 from .doctor import check_host, finding_lines
-from .first_settings import FirstSettings, seats_for
+from .first_settings import FirstSettings, panel_of, seats_for
 from .saved_panels import QUESTION, seat_facts
 
 __all__ = ["init"]
@@ -78,7 +78,7 @@ def init(
     if budget is None:
         budget = _ask_budget() if person else BUDGET
     first = _propose(settings, list(hosts), models, style, tables, budget)
-    settings = _settings(first.document)
+    settings = _settings(first.preview)
     _print_panel(output, settings, first)
     if test:
         _test(output, settings, list(hosts), parse_seats(settings.panel.seats), again=person)
@@ -88,6 +88,8 @@ def init(
     output.note(f"wrote {path}")
     if path.absolute() == Path.cwd() / PROJECT_FILE:
         output.note("it takes effect once you trust it: pnyx trust")
+    if first.unpriced and (cap := _cap(base)) is not None:
+        output.note(f"fill in the prices there first: {cap} refuses models without one", "yellow")
     saved = ", ".join(STYLES)
     output.note(f'ask your panel with: pnyx ask "QUESTION"; or a saved one with -P NAME: {saved}', "bold")
     return 0
@@ -154,6 +156,16 @@ def _ask_budget() -> float:
     text = "3. What may a question cost at most, in USD?"
     amount: float = click.prompt(text, type=AMOUNT, default=BUDGET, err=True)
     return amount
+
+
+def _cap(settings: Settings) -> str | None:
+    """The budget of another file that refuses models without a price, and where it is set."""
+    if settings.budget.allow_unknown_price:
+        return None
+    for name in ("run_usd", "day_usd", "key_usd"):
+        if getattr(settings.budget, name) is not None:
+            return f"budget.{name} in {settings.origin('budget', name)}"
+    return None
 
 
 def _table(base_url: str) -> dict[str, dict[str, str]]:
@@ -227,7 +239,7 @@ def _propose(
     tables: Mapping[str, Mapping[str, str]],
     budget: float,
 ) -> FirstSettings:
-    seats = dict.fromkeys(STYLES, tuple(models)) if models else _seats(settings, hosts)
+    seats = dict.fromkeys(STYLES, panel_of(parse_seats(models))) if models else _seats(settings, hosts)
     catalogue = Catalogue(settings)
     refs = dict.fromkeys(ref for one in seats.values() for ref in parse_seats(one))
     unpriced = [ref for ref in refs if catalogue.describe(ref).price is None]

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ....config.schema import Settings
 from ....core.decision import UNDECIDED
 from ....core.models import money
 from ....core.prose.search_terms import Snippet
@@ -32,7 +33,7 @@ from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
 from ...views.records import Record
 from ...views.transcript import Transcript, quantity
-from ..records import require_database, with_records
+from ..records import existing_database, with_records
 from ..terminal.json_list import JsonList
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines, paragraph
@@ -315,6 +316,7 @@ def _writer(out: str | None) -> Iterator[Callable[[str], object]]:
             # Half a document can look like a whole one.
             path.unlink()
         raise UsageError(f"cannot write {out}: {exc.strerror or exc}") from exc
+    streams().note(f"saved to {out}")
 
 
 def _format_of(out: str | None) -> str:
@@ -338,14 +340,12 @@ def _folder(record: Record, redact: Redact, root: Path) -> int:
 
 
 def cancel(run_id: str) -> int:
-    settings = open_settings()
-    require_database(settings)
-
-    async def end() -> Record:
+    async def end(settings: Settings) -> Record:
         async with RunService.open(settings) as service:
             return await service.state(await service.cancel(run_id))
 
-    result = asyncio.run(end()).result
+    with existing_database(open_settings()) as settings:
+        result = asyncio.run(end(settings)).result
     if result.status == "cancelled":
         message = "is cancelled"
     elif result.status in UNDECIDED:

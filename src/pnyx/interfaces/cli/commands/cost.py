@@ -18,9 +18,10 @@ BY = ("model", "provider", "protocol", "panel", "day", "run", "key")
 @click.option("--days", type=click.IntRange(1, 36_500), metavar="N", help="Only the last N days (UTC).")
 @json_option
 def cost(**options: Any) -> int:
-    """Show runs, calls, tokens and cost of all stored runs, evaluations and those of the server included.
+    """Show runs, calls, tokens and cost of all runs: of the command line, the server's keys and evaluations.
 
-    Failed requests count as calls. If a price is unknown, the cost is shown as "at least" the known part.
+    Requests that failed count as calls, and runs that were deleted still count. If a price is unknown, the
+    cost is shown as "at least" the known part.
     """
     # Imported here so that help and completion start without the database libraries.
     from ..actions.cost import cost

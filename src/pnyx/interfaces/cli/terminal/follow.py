@@ -169,9 +169,7 @@ def _silent_hosts(settings: Settings, result: Result, progress: Progress) -> dic
     names: dict[str, str] = {}
     for drop in result.dropped:
         name = drop["model"].partition(":")[0]
-        if progress.view.seats[drop["seat"]].input_tokens:
-            continue
-        if url := address(settings, name):
+        if not progress.view.seats[drop["seat"]].replied and (url := address(settings, name)):
             key = _key_words(settings, name) if REFUSED.search(drop["reason"]) else ""
             names.setdefault(name, f"{url} (its base_url){key}")
     return names

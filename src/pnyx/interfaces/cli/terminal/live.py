@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ....core.models import money
 from ...render.terminal import clip, columns, flat
+from ...views.tallies import votes_text
 from ...views.transcript import SeatState, quantity, seat_name, seconds
 from .output import Output
 from .plain import Progress
@@ -56,8 +57,8 @@ class LiveProgress(Progress):
         self._ticker: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> LiveProgress:
-        self._live.start()
         self._watch_suspension()
+        self._live.start()
         self._ticker = asyncio.create_task(self._tick())
         return self
 
@@ -84,9 +85,9 @@ class LiveProgress(Progress):
         self._live.stop()
         asyncio.get_running_loop().remove_signal_handler(signal.SIGTSTP)
         os.kill(os.getpid(), signal.SIGTSTP)  # returns when the process goes on
+        self._watch_suspension()  # before the cursor is hidden again
         self._live = self._new_view()  # below what the shell has written
         self._live.start()
-        self._watch_suspension()
 
     def say(self, *lines: str) -> None:
         # Printing redraws the view below, which must then be up to date.
@@ -146,7 +147,7 @@ class LiveProgress(Progress):
             return
         yield Text(f"votes: {flat(tally.rule)}", "dim")
         most = max(count for _, count in counts) or 1
-        rows = [(clip(answer, self._console.size[0] // 3), f"{count:g}") for answer, count in counts]
+        rows = [(clip(answer, self._console.size[0] // 3), votes_text(count)) for answer, count in counts]
         for line, (_, count) in zip(columns(rows, right=(1,)), counts, strict=True):
             yield Text.assemble(f"  {line}  ", ("█" * max(round(BAR * count / most), 0), "cyan"))
 

@@ -13,9 +13,10 @@ from .... import protocols
 from ....config.server_settings import ServedModel
 from ....core.context.files import Source
 from ....core.text import Material
-from ....errors import UsageError
+from ....errors import NotFound, UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm
 from ....run.request import RunRequest
+from ....similar import nearest
 from ...schemas import RunBody
 
 if TYPE_CHECKING:
@@ -195,6 +196,12 @@ def _model(name: str, served: Mapping[str, ServedModel], panels: Collection[str]
     bare = name.removeprefix(PREFIX)
     if bare in panels and bare not in protocols.names():
         return {"panel": bare}
+    if bare.partition(":")[0] not in protocols.names():
+        hint = nearest(bare, (*served, *panels, *protocols.names()))
+        raise NotFound(
+            f"no model {name[:100]!r}{hint}; GET /v1/models lists them, and the table "
+            f"[serve.models.{json.dumps(name[:100])}] in the server's settings adds this one"
+        )
     arm = parse_arm(bare)
     preset = {"preset": arm.options[PRESET]} if PRESET in arm.options else {}
     options = {key: value for key, value in arm.options.items() if key != PRESET}

@@ -45,7 +45,13 @@ class AnthropicReader(Reader):
             yield from self.piece(content)
         for place, block in enumerate(items(content)):
             yield from self._block(place, mapping(block) or {"type": "text", "text": block})
-        self.end(message.get("stop_reason"))
+        self._end(message)
+
+    def _end(self, holder: Mapping[str, Any]) -> None:
+        """Read why the reply ended, and in which words the host refuses to go on."""
+        self.end(holder.get("stop_reason"))
+        if words := text_of(mapping(holder.get("stop_details")).get("explanation")):
+            self.refusal.append(words)
 
     def _block_event(self, document: Mapping[str, Any]) -> Iterator[str]:
         index, self.any = document.get("index"), True
@@ -53,7 +59,7 @@ class AnthropicReader(Reader):
         if block := mapping(document.get("content_block")):
             yield from self._block(place, block)
         delta = mapping(document.get("delta"))
-        self.end(delta.get("stop_reason"))
+        self._end(delta)
         yield from self.piece(delta.get("text"))
         self.think(delta.get("thinking"))
         if isinstance(written := delta.get("partial_json"), str) and place not in self._of_host:

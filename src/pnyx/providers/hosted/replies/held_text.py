@@ -18,6 +18,7 @@ _SURE = (
     *("<|python_tag|>", "<|tool_call|>", "<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
     *("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<minimax:tool_call>"),
     *(_CHANNEL, f"<|start|>assistant{_CHANNEL}", f"<|end|><|start|>assistant{_CHANNEL}"),
+    *("<|start|>assistant to=", "<|end|><|start|>assistant to="),
 )
 """Openings that no text has."""
 _TAGS = (

@@ -68,7 +68,8 @@ class ToolCallParts:
 
     def call(self) -> ToolCall:
         """The call; arguments that are not a JSON object of finite numbers are kept as text."""
-        name = self.name.partition("<|")[0]  # gpt-oss writes a token behind it
+        # gpt-oss writes a token behind it, Kimi the number of the call, and both where their tools are.
+        name = self.name.partition("<|")[0].partition(":")[0].removeprefix("functions.")
         return ToolCall(self.id or f"call-{secrets.token_hex(6)}", name, self._arguments())
 
     def _arguments(self) -> dict[str, Any]:

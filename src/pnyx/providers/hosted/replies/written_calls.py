@@ -19,6 +19,8 @@ __all__ = ["WrittenCall", "text_without", "written_calls"]
 MAX_CALLS = 32
 _NAME = r"[\w.-]{1,128}"
 
+_HARMONY_TEXT = r"[^<>\n]{0,80}(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>\s*(?=\{)"
+
 _BEFORE_JSON = regex(
     # Hermes and Qwen, whose document has the name; Llama, Granite
     r"<(?:tool_call|function_call|tools?)>\s*(?=\{)|<\|(?:python_tag|tool_call)\|>\s*(?=\{)"
@@ -34,8 +36,9 @@ _BEFORE_JSON = regex(
     r"(?:<｜tool▁sep｜>)?\s*(?:```json\s*)?(?=\{)"
     # gpt-oss
     r"|(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>commentary to=(?:functions\.)?"
-    rf"(?P<harmony>{_NAME})[^<>\n]{{0,80}}"
-    r"(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>\s*(?=\{)"
+    rf"(?P<harmony>{_NAME}){_HARMONY_TEXT}"
+    r"|(?:<\|end\|>)?<\|start\|>assistant to=(?:functions\.)?"
+    rf"(?P<addressed>{_NAME})<\|channel\|>{_HARMONY_TEXT}"
 )
 """What stands before the JSON of a call, or of a list of calls."""
 
