@@ -1,8 +1,9 @@
 """Mathematical notation, plain and LaTeX: read whole, then compared by exact or 50-digit evaluation."""
 
-from .compare import differ_clearly, estimate, names_in, same_value
+from .compare import names_in, same_value
 from .forms import factors, has_products_of_sums
 from .nodes import Value
+from .rough import differ_clearly, estimate
 from .statements import name_of, read_maths
 from .symbols import symbolic
 

@@ -26,46 +26,13 @@ from .nodes import (
     Variable,
 )
 from .sets import Span, spans
-from .statements import read_maths
 
-__all__ = ["differ_clearly", "estimate", "names_in", "same_value", "settled"]
+__all__ = ["NODES", "names_in", "same_value", "settled"]
 
-_NODES = (Number, Constant, Variable, Apply)
+NODES = (Number, Constant, Variable, Apply)
+"""Expressions with one value."""
 MAX_SIGNS = 4
 """Signs ± in one expression; each doubles the values."""
-
-
-@lru_cache(maxsize=4096)
-def estimate(text: str) -> complex | None:
-    """A rough value of an expression without variables, to tell most pairs apart at once; None for others."""
-    rough = _rough(text)
-    return rough[1][0] if rough and not rough[0] else None
-
-
-def differ_clearly(one: str, two: str) -> bool:
-    """Whether two expressions with the same variables, or without any, have clearly different values.
-
-    It looks at texts, so that trees need no hashing. It decides most pairs of a vote.
-    """
-    mine, theirs = _rough(one), _rough(two)
-    if mine is None or theirs is None or mine[0] != theirs[0]:
-        return False
-    pairs = zip(mine[1], theirs[1], strict=True)
-    return any(abs(a - b) > 1e-6 * max(1, abs(a), abs(b)) for a, b in pairs)
-
-
-@lru_cache(maxsize=4096)
-def _rough(text: str) -> tuple[frozenset[str], tuple[complex, ...]] | None:
-    """The variables of an expression, and its rough values; None if it is none, or has no such values."""
-    value = read_maths(text)
-    if not isinstance(value, _NODES) or settled(value) != value:
-        return None
-    try:
-        found = tuple(complex(one) for one in values(value))
-        # A larger number is too large for the size of a complex one.
-        return (variables(value), found) if all(abs(one) < 1e150 for one in found) else None
-    except (OverflowError, UndefinedError, ValueError):
-        return None
 
 
 def same_value(one: Value, two: Value, *, ordered: bool = False, bases: Sequence[int] = ()) -> bool:
@@ -84,7 +51,7 @@ def settled(value: Value) -> Value:
             return Bindings(tuple((name, settled(v)) for name, v in found))
         case Comparison(terms, signs):
             terms = tuple(settled(term) for term in terms)
-            if set(signs) == {"="} and all(isinstance(t, _NODES) for t in terms):
+            if set(signs) == {"="} and all(isinstance(t, NODES) for t in terms):
                 first = [number(t) for t in terms]  # type: ignore[arg-type]
                 if all(n is not None for n in first) and all(close(first[0], n) for n in first[1:]):
                     return terms[-1]
@@ -154,7 +121,7 @@ class _Comparer:
             return self._same_bindings(one, two)
         if isinstance(one, Based) or isinstance(two, Based):
             return self._same_based(one, two)
-        if isinstance(one, _NODES) and isinstance(two, _NODES):
+        if isinstance(one, NODES) and isinstance(two, NODES):
             return same_expression(one, two)
         if isinstance(one, Matrix) or isinstance(two, Matrix):
             return self._same_matrix(one, two)
@@ -271,7 +238,7 @@ class _Comparer:
 
 def names_in(value: Value) -> frozenset[str]:
     """The variables of an expression; none for another value."""
-    return variables(value) if isinstance(value, _NODES) else frozenset()
+    return variables(value) if isinstance(value, NODES) else frozenset()
 
 
 def same_expression(one: Node, two: Node) -> bool:
@@ -340,7 +307,7 @@ def _as_equation(value: Value) -> Comparison | None:
     match value:
         case Comparison((_, _), ("=",)):
             return value
-        case Bindings(((name, bound),)) if isinstance(bound, _NODES) and len(name) == 1:
+        case Bindings(((name, bound),)) if isinstance(bound, NODES) and len(name) == 1:
             return Comparison((Variable(name), bound), ("=",)) if variables(bound) else None
     return None
 
@@ -359,7 +326,7 @@ def _proportional(one: Comparison, two: Comparison) -> bool:
     for relation in (one, two):
         left, right = relation.terms
         sign = relation.signs[0]
-        if not (isinstance(left, _NODES) and isinstance(right, _NODES)) or sign not in "=<>≤≥≠":
+        if not (isinstance(left, NODES) and isinstance(right, NODES)) or sign not in "=<>≤≥≠":
             return False
         if sign in ">≥":
             left, right, sign = right, left, "<" if sign == ">" else "≤"
