@@ -17,8 +17,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -50,6 +51,7 @@ class Connection:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     head: str
+    ids: Iterator[int] = field(default_factory=count)
 
     @classmethod
     async def open(cls, url: str, key: str) -> Connection:
@@ -60,6 +62,8 @@ class Connection:
 
     async def send(self, method: str, path: str, body: object = None) -> int:
         """Send a request and read the head of its response. Return the length of its body, 0 for a stream."""
+        if isinstance(body, dict) and "id" in body:  # of JSON-RPC; a session uses each once
+            body = {**body, "id": next(self.ids)}
         data = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\n{self.head}Content-Length: {len(data)}\r\n\r\n"
         self.writer.write(head.encode() + data)

@@ -250,11 +250,7 @@ def test_a_line_with_a_larger_cap_continues(voters: ScriptedHost, monkeypatch: p
     ("cap", "message"),
     [
         ("BATCH", "is left. Run the same command again with --budget 0.02"),
-        (
-            "DAY",
-            "is left. Raise budget.day_usd to at least 0.02, or wait until tomorrow (UTC). "
-            "Then run the same command again",
-        ),
+        ("DAY", "is left. Raise budget.day_usd to at least 0.02. Then run the same command again"),
     ],
 )
 def test_a_batch_out_of_budget_says_what_to_raise(

@@ -344,6 +344,7 @@ def _inner(value: Any) -> Mapping[str, Any] | None:
         return None
     words = document.get("message")
     is_report = any(map(document.get, _REPORTED)) or isinstance(words, str) or _has_words(words)
+    is_report = is_report or _ONE_WORD.fullmatch(str(document.get("code"))) is not None
     return document if is_report or not match["before"].strip("[ \n") else None
 
 
