@@ -22,6 +22,8 @@ KEY = "sk-planted-0123456789"
 PRICES = {"alpha": Price(1.0, 4.0), "beta": Price(1.0, 2.0), "gamma": Price(0.5, 1.0)}
 PANEL = tuple(f"lab:{name}" for name in PRICES)
 RETRIES = 2
+LOOKS = 5
+"""At a process, before it counts as waiting."""
 
 
 class Trial:
@@ -115,8 +117,17 @@ def soon(true: Callable[[], object], within: float = 120.0) -> None:
 def handled(process: Process, number: int) -> bool:
     """Whether the process has done all that it does for signals of this number before it waits again.
 
-    No signal waits for it, so a second one is not merged with the first, and none of its threads runs.
+    No signal waits for it, so a second one is not merged with the first, and none of its threads runs. One
+    that waits for the disk or for another thread goes on in a moment, so it is looked at more than once.
     """
+    for _ in range(LOOKS):
+        if not _rests(process, number):
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _rests(process: Process, number: int) -> bool:
     found = Path(f"/proc/{process.pid}")
     try:
         status = (found / "status").read_text()

@@ -269,7 +269,7 @@ def test_a_terminal_that_closes_loses_no_call(lab: ScriptedHost) -> None:
         answered.set()
         terminal.process.wait(120)
         terminal.master = os.open(os.devnull, os.O_RDONLY)
-    assert [request.completed for request in lab.log] == [True]
+    assert all(request.completed for request in lab.log)
     (run,) = pnyx("runs", "--status", "paused", "--json").json
     assert pnyx("resume", run["run_id"]).code == 0
     assert len(lab.log) == 4
