@@ -242,33 +242,6 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> list[Connection]:
     return found
 
 
-async def test_a_first_request_does_not_wait_for_connections_that_send_one_after_another() -> None:
-    """Each of them had its next request read in every turn of the event loop."""
-    busy, each = 80, 20
-    async with open_server(connections=2 * busy) as server, AsyncExitStack() as held:
-        pipelines = [await held.enter_async_context(connected(server)) for _ in range(busy)]
-        for one in pipelines:
-            one.send((head(server) + "\n") * each)
-        served = 0
-
-        async def count(one: Raw) -> None:
-            nonlocal served
-            while data := await one.reader.read(1 << 16):
-                served += data.count(b"HTTP/1.1 200")
-
-        counts = [asyncio.create_task(count(one)) for one in pipelines]
-        await until(lambda: served >= 2 * busy)
-        before = served
-        async with connected(server) as check:
-            check.send(head(server) + "\n")
-            assert (await check.reply())[0] == 200
-        meanwhile = served - before
-        await until(lambda: served == busy * each)  # and none of theirs is lost
-        for task in counts:
-            task.cancel()
-    assert meanwhile < 2 * busy
-
-
 async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
     server: ServerHandle, paused: list[Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:

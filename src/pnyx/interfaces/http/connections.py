@@ -4,8 +4,7 @@ A client that sends half a head, a body that never ends, or reads nothing of a r
 the process. uvicorn limits none of these, so its protocol class is extended here. When there are too many
 connections, one without a request under way makes room; if all have one, the next connections get an answer
 of `/health` and are refused for anything else. Streams and long polls are never cut: a request that has
-arrived may take as long as it needs. Connections that send one request after another without a pause take
-turns, so that the first request of any other is read at once.
+arrived may take as long as it needs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import h11
@@ -29,8 +27,6 @@ SPARE = 16
 MOMENT_S = 0.5
 """Seconds for which a connection is not closed to make room for one without a request: its own may be on its
 way."""
-TURNS = 8
-"""Connections that read a further request in one turn of the event loop."""
 END_OF_HEAD = b"\r\n\r\n"
 STALL_S = 60.0
 """Seconds without reading any of a response after which a client counts as disconnected."""
@@ -52,7 +48,6 @@ class Connections:
         # Without a request under way, longest first: those that never had one, and those that are kept.
         self._fresh: dict[Connection, float] = {}
         self._kept: dict[Connection, float] = {}
-        self._turns: dict[Connection, None] = {}
 
     @property
     def full(self) -> bool:
@@ -96,7 +91,6 @@ class Connections:
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
         self._open.discard(connection)
-        self._turns.pop(connection, None)
         self.busy(connection)
 
     def busy(self, connection: Connection) -> None:
@@ -109,24 +103,6 @@ class Connections:
         waiting = self._kept if connection.has_served else self._fresh
         if connection in self._open:
             waiting.setdefault(connection, connection.loop.time())
-
-    def has_turn_ahead(self, connection: Connection) -> bool:
-        """Whether a connection waits for its turn to read its next request."""
-        return connection in self._turns
-
-    def take_turn(self, connection: Connection) -> None:
-        """Let a connection read its next request after those that have waited longer."""
-        self.busy(connection)
-        if not self._turns:
-            connection.loop.call_soon(self._next_turns)
-        self._turns[connection] = None
-
-    def _next_turns(self) -> None:
-        for connection in list(islice(self._turns, TURNS)):
-            del self._turns[connection]
-            connection.read_next()
-        if self._turns:
-            next(iter(self._turns)).loop.call_soon(self._next_turns)
 
     def _make_room(self, waited_s: float) -> bool:
         """Close the connection that has waited longest for a request, if it has for `waited_s` seconds."""
@@ -187,23 +163,6 @@ class Connection(H11Protocol):
             self.cycle.keep_alive = False
 
     def handle_events(self) -> None:
-        if self.has_served and self.conn.their_state is h11.IDLE:
-            if not self._pool.has_turn_ahead(self):
-                self.flow.pause_reading()
-                self._pool.take_turn(self)
-            return
-        self._read_events()
-
-    def read_next(self) -> None:
-        """Read the next request, in this connection's turn."""
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
-        self._read_events()
-        self._watch(has_data=bool(self.conn.trailing_data[0]))
-        self._close_if_ended()
-
-    def _read_events(self) -> None:
         super().handle_events()
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and self._pool.full and self.conn.trailing_data[0]:
@@ -213,8 +172,7 @@ class Connection(H11Protocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more. If its request is whole, it still gets the response."""
         cycle: RequestResponseCycle | None = self.cycle
-        is_whole = cycle is not None and not cycle.response_complete and not cycle.more_body
-        if cycle is None or not (is_whole or self._pool.has_turn_ahead(self)):
+        if cycle is None or cycle.response_complete or cycle.more_body:
             return False
         self._half_closed.set()
         cycle.message_event.set()
@@ -228,26 +186,19 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def on_response_complete(self) -> None:
-        self.has_served = True
         super().on_response_complete()
-        self._close_if_ended()
-        self._watch()
-
-    def _close_if_ended(self) -> None:
-        """Close the connection of a client that sends no more, unless its next request had arrived too."""
-        if (
-            self._half_closed.is_set()
-            and self.cycle.response_complete
-            and not self._pool.has_turn_ahead(self)
-        ):
+        self.has_served = True
+        # Unless the next request had arrived too.
+        if self._half_closed.is_set() and self.cycle.response_complete:
             self.transport.close()
+        self._watch()
 
     def _watch(self, has_data: bool = False) -> None:
         """Set the timer for what the client has to send next. has_data: whether it has just sent some."""
         cycle: RequestResponseCycle | None = self.cycle
         if self.transport.is_closing():
             self._wait_for("")
-        elif (cycle is not None and not cycle.response_complete) or self._pool.has_turn_ahead(self):
+        elif cycle is not None and not cycle.response_complete:
             # Its body is awaited by `Access`, whose refusal has the shape of the API.
             self._pool.busy(self)
             self._wait_for("")
