@@ -42,7 +42,9 @@ def test_later_turns_are_loaded_as_their_list_is_scrolled(browser: Browser, serv
             sent = page.request.post(f"{server.url}/v1/runs", data={**turn, "wait": True}, headers=headers)
             ids.append(sent.json()["run_id"])
         parts: list[str] = []
-        page.on("requestfinished", lambda sent: parts.append(sent.url) if "/conversation" in sent.url else None)
+        page.on(
+            "requestfinished", lambda sent: parts.append(sent.url) if "/conversation" in sent.url else None
+        )
         page.route("**/conversation", lambda route: route.continue_(url=f"{route.request.url}?limit=10"))
         page.goto(server.link)
         expect(tab.question).to_be_visible()
