@@ -275,7 +275,14 @@ def _bound_silence(connection: Any, record: Any) -> None:
         for name, value in _SOCKET:
             if (option := getattr(socket, name, None)) is not None:
                 ours.setsockopt(socket.IPPROTO_TCP, option, value)
-    connection.run_async(lambda driver: driver.execute(_END_SILENT, timeout=SILENT_S))
+    # Loaded if PostgreSQL is used.
+    from asyncpg import InterfaceError, InternalClientError, PostgresConnectionError
+
+    try:
+        connection.run_async(lambda driver: driver.execute(_END_SILENT, timeout=SILENT_S))
+    except (InterfaceError, InternalClientError, PostgresConnectionError) as exc:
+        # Of a connection that just ended. SQLAlchemy translates only those of statements that it runs itself.
+        raise ConnectionResetError("the connection was lost") from exc
 
 
 def _note_use(connection: Any, record: Any) -> None:
