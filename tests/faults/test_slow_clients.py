@@ -1,4 +1,4 @@
-"""Clients that send their requests slowly, against a `pnyx serve` that may have few descriptors."""
+"""Crowds of clients that are slow, silent or greedy, against a `pnyx serve` that has few descriptors."""
 
 from __future__ import annotations
 
@@ -7,24 +7,36 @@ import contextlib
 import resource
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
 import httpx2
+import pytest
 
 from tests.faults.trial import Trial
 from tests.interfaces.shell import interpreter
 from tests.support.announced import address_and_key
-from tests.support.serving import events_of
 from tests.support.waiting import STALL_S, until
 
-HALF_HEADS = 300
-CLIENTS, PIPELINED, CHECKS = 80, 50, 3
+CLIENTS, PIPELINED, CHECKS, RUNS = 300, 50, 3, 3
+BODY = "Content-Type: application/json\r\nContent-Length: 1000\r\n"
+Head = Callable[..., bytes]
+CROWDS: dict[str, Callable[[Head, str], bytes]] = {
+    "half of a head": lambda head, run: head("POST", "/v1/runs")[:30],
+    "bodies that never arrive": lambda head, run: head("POST", "/v1/runs", BODY) + b'{"q',
+    "one request after another": lambda head, run: head("GET", "/v1/models"),
+    "many requests at once": lambda head, run: head("GET", "/v1/models") * PIPELINED,
+    "followers of a run": lambda head, run: head("GET", f"/v1/runs/{run}/events"),
+}
+"""What each client sends on a connection; it connects again once the server has closed that."""
+OF_A_BUSY_KEY = {"bodies that never arrive", "followers of a run"}
+"""Crowds that have as many requests under way as a key may have; others may begin runs meanwhile."""
+TRIALS = [(sent, 64) for sent in CROWDS] + [("many requests at once", 256)]
 
 
 @contextmanager
-def few_descriptors(trial: Trial, most: int = 256) -> Iterator[tuple[str, str]]:
+def few_descriptors(trial: Trial, most: int) -> Iterator[tuple[str, str]]:
     """Serve under `ulimit -n`; yields the address and the key."""
     trial.settle(call_deadline_s=120)
     lower = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (most, most))
@@ -35,56 +47,70 @@ def few_descriptors(trial: Trial, most: int = 256) -> Iterator[tuple[str, str]]:
             process.kill()
 
 
-async def test_half_sent_heads_take_no_descriptor_that_others_need(trial: Trial) -> None:
-    trial.host.latency = 0.3
-    with few_descriptors(trial) as (url, key), ExitStack() as held:
-        host, _, port = url.removeprefix("http://").partition(":")
-        for _ in range(HALF_HEADS):
-            one = held.enter_context(socket.create_connection((host, int(port))))
-            one.send(b"POST /v1/runs HTTP/1.1\r\nHost: ")
-        headers = {"Authorization": f"Bearer {key}"}
-        for _ in range(3):  # on a new connection each
-            async with httpx2.AsyncClient(
-                base_url=url, headers=headers, timeout=60, trust_env=False
-            ) as client:
+@asynccontextmanager
+async def crowd(url: str, data: bytes) -> AsyncIterator[None]:
+    """Clients that connect again and again; all have been connected once when it begins."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    loop, connected = asyncio.get_running_loop(), 0
+
+    async def client() -> None:
+        nonlocal connected
+        while True:
+            with socket.socket() as one, contextlib.suppress(ConnectionError):
+                one.setblocking(False)
+                await loop.sock_connect(one, (host, int(port)))
+                await loop.sock_sendall(one, data)
+                connected += 1
+                while await loop.sock_recv(one, 1 << 16):
+                    pass
+            await asyncio.sleep(0.01)  # without it, the checks of this event loop would wait for it
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(client()) for _ in range(CLIENTS)]
+        await until(lambda: connected >= CLIENTS)
+        yield
+        for task in tasks:
+            task.cancel()
+
+
+@pytest.mark.parametrize(("sent", "descriptors"), TRIALS)
+async def test_a_crowd_keeps_neither_checks_nor_runs_from_going_on(
+    trial: Trial, sent: str, descriptors: int
+) -> None:
+    trial.host.latency = 0.5
+    with few_descriptors(trial, descriptors) as (url, key):
+
+        def head(method: str, path: str, more: str = "") -> bytes:
+            lines = f"{method} {path} HTTP/1.1\r\nHost: {url.removeprefix('http://')}\r\n"
+            return f"{lines}Authorization: Bearer {key}\r\n{more}\r\n".encode()
+
+        async def ask(method: str, path: str, body: object = None) -> httpx2.Response:
+            """Send a request on a new connection."""
+            async with httpx2.AsyncClient(base_url=url, timeout=60, trust_env=False) as client:
+                return await client.request(
+                    method, path, json=body, headers={"Authorization": f"Bearer {key}"}
+                )
+
+        async def begin() -> str:
+            """The id of a new run; empty if the server has too many requests for it."""
+            response = await ask("POST", "/v1/runs", {"question": "Why?", "protocol": "consensus"})
+            assert response.status_code in (202, 503)
+            return str(response.json().get("run_id", ""))
+
+        async def ending(run: str) -> str:
+            """The status of a run that has ended; empty before, and while the crowd is leaving."""
+            response = await ask("GET", f"/v1/runs/{run}")
+            status = response.json()["status"] if response.status_code == 200 else "running"
+            return "" if status == "running" else str(status)
+
+        runs = [await begin() for _ in range(RUNS)]
+        async with crowd(url, CROWDS[sent](head, runs[0])):
+            for _ in range(CHECKS):
                 started = time.monotonic()
-                assert (await client.get("/health")).json()["status"] == "ok"
+                assert (await ask("GET", "/health")).json()["status"] == "ok"
                 assert time.monotonic() - started < STALL_S
-                body = {"question": "Why?", "protocol": "voting", "stream": True}
-                async with client.stream("POST", "/v1/runs", json=body) as response:
-                    events = [event async for event in events_of(response)]
-                assert events[-1]["type"] == "run_finished"
-                assert events[-1]["status"] != "failed"
-    await asyncio.to_thread(trial.check, "health and runs are answered meanwhile")
-
-
-async def test_checks_are_answered_while_clients_connect_again_and_again(trial: Trial) -> None:
-    """Each was reset: new connections closed those whose request had arrived and was not read yet."""
-    with few_descriptors(trial, 64) as (url, key):
-        host, _, port = url.removeprefix("http://").partition(":")
-        lines = (f"GET /v1/models HTTP/1.1\r\nHost: {host}:{port}", f"Authorization: Bearer {key}", "", "")
-        served = 0
-
-        request, loop = "\r\n".join(lines).encode(), asyncio.get_running_loop()
-
-        async def again_and_again() -> None:
-            nonlocal served
-            while True:
-                with socket.socket() as client, contextlib.suppress(ConnectionError):
-                    client.setblocking(False)
-                    await loop.sock_connect(client, (host, int(port)))
-                    await loop.sock_sendall(client, request * PIPELINED)
-                    while data := await loop.sock_recv(client, 1 << 16):
-                        served += data.count(b"HTTP/1.1 200")
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(again_and_again()) for _ in range(CLIENTS)]
-            await until(lambda: served > CLIENTS)
-            for _ in range(CHECKS):  # on a new connection each
-                async with httpx2.AsyncClient(base_url=url, timeout=60, trust_env=False) as client:
-                    started = time.monotonic()
-                    assert (await client.get("/health")).json()["status"] == "ok"
-                    assert time.monotonic() - started < STALL_S
-            for task in tasks:
-                task.cancel()
-    await asyncio.to_thread(trial.check, "health is answered meanwhile")
+            if sent not in OF_A_BUSY_KEY:
+                runs.append(await until(begin))
+        for run in runs:
+            assert await until(partial(ending, run)) not in ("paused", "failed")
+    await asyncio.to_thread(trial.check, "health is answered and runs go on meanwhile")

@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from pnyx.interfaces.http.connections import SPARE, Connection
 from pnyx.store.records import runs as store
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import SERVER_KEY, ServerHandle, events_of, open_server
-from tests.support.waiting import until
+from tests.support.waiting import STALL_S, until
 
 MOST, HEAD_S, BODY_S = 8, 0.6, 0.4
 ASKER = {"Authorization": f"Bearer {SERVER_KEY}"}
@@ -60,7 +60,13 @@ class Raw:
 @asynccontextmanager
 async def connected(server: ServerHandle) -> AsyncIterator[Raw]:
     host, _, port = server.url.removeprefix("http://").partition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+    client = socket.socket()
+    client.setblocking(False)
+    client.setsockopt(
+        socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536
+    )  # the system's own may hold a long response
+    await asyncio.get_running_loop().sock_connect(client, (host, int(port)))
+    reader, writer = await asyncio.open_connection(sock=client)
     try:
         yield Raw(reader, writer)
     finally:
@@ -177,11 +183,10 @@ async def test_many_half_heads_make_room_for_whole_ones(server: ServerHandle) ->
 
 @pytest.mark.parametrize("first", ["GET /health HT", "GET /health HTTP/1.1\nHost: {host}\n\n"])
 async def test_connections_without_a_request_make_room_for_one_at_once(
-    server: ServerHandle, monkeypatch: pytest.MonkeyPatch, first: str
+    server: ServerHandle, first: str
 ) -> None:
-    monkeypatch.setattr(connections, "MOMENT_S", 60.0)
     async with AsyncExitStack() as stack:
-        for _ in range(MOST + SPARE // 2):
+        for _ in range(MOST + SPARE):
             one = await stack.enter_async_context(connected(server))
             one.send(first.format(host=server.url.removeprefix("http://")))
             if "{host}" in first:
@@ -192,6 +197,48 @@ async def test_connections_without_a_request_make_room_for_one_at_once(
                     asker.send(piece)
                     await asyncio.sleep(0.05)
                 assert (await asker.reply())[0] == 200
+
+
+async def test_no_connection_whose_request_has_arrived_makes_room_for_another(server: ServerHandle) -> None:
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    request = (head(server) + "\n").replace("\n", "\r\n").encode()
+    loop = asyncio.get_running_loop()
+    with ExitStack() as held:
+        clients = [held.enter_context(socket.socket()) for _ in range(MOST + 2 * SPARE)]
+        for one in clients:
+            one.setblocking(False)
+
+        async def is_answered(client: socket.socket) -> None:
+            async with asyncio.timeout(STALL_S):
+                assert (await loop.sock_recv(client, 10_000)).startswith(b"HTTP/1.1 200 ")
+
+        kept = clients[: MOST + MOST // 4]
+        for one in kept:
+            await loop.sock_connect(one, (host, int(port)))
+            await loop.sock_sendall(one, request)
+            await is_answered(one)
+        for one in clients[len(kept) :]:
+            await loop.sock_connect(one, (host, int(port)))
+        # The server, in this event loop, reads nothing between these.
+        for one in clients:
+            one.send(request)
+        for one in clients:
+            await is_answered(one)
+
+
+async def test_a_response_that_is_not_sent_yet_is_not_cut_to_make_room(
+    server: ServerHandle, paused: list[Connection]
+) -> None:
+    request = await _long_export(server)
+    async with connected(server) as one:
+        one.send(request)
+        await until(lambda: bool(paused))
+        async with AsyncExitStack() as stack:
+            for _ in range(MOST + SPARE):
+                other = await stack.enter_async_context(connected(server))
+                other.send(head(server) + "\n")
+                assert (await other.reply())[0] == 200
+        assert (await one.reply())[0] == 200
 
 
 async def test_when_all_connections_are_busy_health_alone_is_answered_and_no_stream_is_cut(
@@ -209,6 +256,13 @@ async def test_when_all_connections_are_busy_health_alone_is_answered_and_no_str
         while len(opened) < MOST:  # noqa: ASYNC110 (the server has no event for it)
             await asyncio.sleep(0.01)
         await asyncio.sleep(1.2 * max(HEAD_S, BODY_S))
+        third = head(server, path, Authorization=f"Bearer {await server.key('eve')}")
+        async with connected(server) as one, connected(server) as another:
+            for piece in (third, "\n"):  # half of a head has no place that others could have
+                for spare in (one, another):
+                    spare.send(piece)
+                await asyncio.sleep(0.05)
+            assert [(await spare.reply())[0] for spare in (one, another)] == [503, 503]
         async with server.client() as other:
             assert (await other.get("/health")).status_code == 200
             refused = await other.get("/v1/runs")
@@ -242,17 +296,21 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> list[Connection]:
     return found
 
 
+async def _long_export(server: ServerHandle) -> str:
+    """A request whose response is longer than the buffers between client and server."""
+    async with server.client() as client:
+        body = {"question": "Why? " * 250_000, "protocol": "single", "wait": True}
+        run = (await client.post("/v1/runs", json=body)).json()
+    return head(server, f"/v1/runs/{run['run_id']}/export", **ASKER) + "\n"
+
+
 async def test_a_client_that_reads_nothing_of_a_long_response_is_disconnected(
     server: ServerHandle, paused: list[Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "STALL_S", 0.3)
-    question = "Why? " * 250_000
-    async with server.client() as client:
-        body = {"question": question, "protocol": "single", "wait": True}
-        run = (await client.post("/v1/runs", json=body)).json()
+    request = await _long_export(server)
     async with connected(server) as one:
-        export = f"/v1/runs/{run['run_id']}/export"
-        one.send(head(server, export, Authorization=f"Bearer {SERVER_KEY}") + "\n")
+        one.send(request)
         await until(lambda: bool(paused))
         await until(paused[0].transport.is_closing)
         received = await one.rest()

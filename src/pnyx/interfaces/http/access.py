@@ -126,7 +126,7 @@ class Access:
     async def _refusal(self, scope: Message) -> Any:
         """Return the response that refuses a request, or None."""
         if scope.get("state", {}).get("spare") and scope["path"] != HEALTH:
-            return refusal(503, "the server has as many connections as it can; try again later", CLOSE)
+            return refusal(503, "the server has as many connections as it can; try again later")
         headers = _Headers(scope)
         host = headers.one("host")
         if not (_is_check(scope, headers) or (host and self._known_host(host.lower(), scope))):

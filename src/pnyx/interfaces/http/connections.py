@@ -2,36 +2,45 @@
 
 A client that sends half a head, a body that never ends, or reads nothing of a response holds a descriptor of
 the process. uvicorn limits none of these, so its protocol class is extended here. When there are too many
-connections, one without a request under way makes room; if all have one, the next connections get an answer
-of `/health` and are refused for anything else. Streams and long polls are never cut: a request that has
-arrived may take as long as it needs.
+connections, one without a request makes room for the next. It is never one whose request has arrived and is
+not read yet: the kernel is asked first. If every connection has work, new ones wait in the kernel's queue,
+and each response ends its connection, so that all clients have their turn. If too many requests are under
+way, a further one gets an answer of `/health` and is refused for anything else. Streams and long polls are
+never cut: a request that has arrived may take as long as it needs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import select
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import h11
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from .apis.shapes import guarded
 
-__all__ = ["SPARE", "Connection", "Connections"]
+__all__ = ["SPARE", "Connection", "Connections", "is_readable"]
 
-SPARE = 16
-"""Connections above the limit that are accepted, on which `/health` alone is answered."""
-MOMENT_S = 0.5
-"""Seconds for which a connection is not closed to make room for one without a request: its own may be on its
-way."""
-END_OF_HEAD = b"\r\n\r\n"
+SPARE = 8
+"""Connections above the limit that are accepted, on which `/health` alone is answered; a quarter of the limit
+if that is fewer."""
 STALL_S = 60.0
 """Seconds without reading any of a response after which a client counts as disconnected."""
 STALL_AT_END_S = 1.0
 """The same once the server stops: it waits for responses that are read."""
+
+
+def is_readable(descriptor: int) -> bool:
+    """Whether a socket has unread bytes, or one that listens has a client that waits."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class Connections:
@@ -39,92 +48,85 @@ class Connections:
 
     most: their limit. head_s: seconds within which the head of a request must arrive. body_s: seconds after a
     refusal within which the rest of the refused body must arrive.
+
+    spare: connections above the limit. As many may be open besides for a moment, while they are closed for
+    others. crowded: whether a client waits for a connection, since none can be closed for it.
     """
 
     def __init__(self, most: int, head_s: float, body_s: float) -> None:
         self.most = self._limit = most
+        self.spare = min(SPARE, max(1, most // 4))
         self.head_s, self.body_s = head_s, body_s
-        self._open: set[Connection] = set()
-        # Without a request under way, longest first: those that never had one, and those that are kept.
-        self._fresh: dict[Connection, float] = {}
-        self._kept: dict[Connection, float] = {}
-
-    @property
-    def full(self) -> bool:
-        """Whether there are more connections than the limit."""
-        return len(self._open) > self.most
+        self.crowded = False
+        self._sockets = 0
+        self._closing: set[Connection] = set()
+        self._working: set[Connection] = set()
+        # Without a request, longest first: those that never had one, and those that are kept.
+        self._fresh: dict[Connection, None] = {}
+        self._kept: dict[Connection, None] = {}
 
     def protocol(self, **options: Any) -> Connection:
         """Return the protocol of a new connection; uvicorn calls this with its own options."""
         return Connection(self, **options)
 
-    def opened(self, connection: Connection) -> None:
-        """Count a new connection; another one, or this one, is closed if there are too many."""
-        self._open.add(connection)
-        if not self.full:
-            return
-        excess = len(self._open) - self.most
-        if not self._make_room(0.0 if excess > SPARE else MOMENT_S):
-            connection.spare = True
-            if excess > SPARE:
-                self._close(connection)
+    def accepted(self) -> None:
+        """Count the socket of a new connection."""
+        self._sockets += 1
+
+    def released(self) -> None:
+        """Note that the socket of a connection is closed."""
+        self._sockets -= 1
 
     def make_room(self) -> bool:
-        """Close a connection without a request, since no descriptors are left; return whether there was one.
-
-        Without one the next connection is above the limit, until `allow_all`.
-        """
-        if self._make_room(0.0):
+        """Whether there may be one more connection; another one without a request may be closed for it."""
+        most = self.most + self.spare
+        if self._sockets - len(self._closing) < most:
             return True
-        self.most = min(self.most, len(self._open))
+        if self._sockets >= most + self.spare:
+            return False  # those that are being closed first give back their descriptors
+        for connection in chain(self._fresh, self._kept):
+            if connection.is_idle:
+                self.closed(connection)
+                self._closing.add(connection)
+                connection.transport.abort()
+                return True
         return False
+
+    def lower(self) -> None:
+        """Allow no more connections than there are, and the spare ones, since no descriptors are left."""
+        self.most = min(self.most, self._sockets)
 
     def allow_all(self) -> None:
         """Allow as many connections as the limit says."""
         self.most = self._limit
 
-    def admit(self, connection: Connection) -> bool:
-        """Whether a spare connection has room for its request; another one without a request may close."""
-        self.busy(connection)
-        return not self.full or self._make_room(0.0)
+    def begin(self, connection: Connection) -> bool:
+        """Note that a connection has a request; return whether it may be answered, as one of the limit."""
+        self._fresh.pop(connection, None)
+        self._kept.pop(connection, None)
+        if len(self._working) < self.most:
+            self._working.add(connection)
+        return connection in self._working
+
+    def idle(self, connection: Connection) -> None:
+        """Note that a connection has no request, from now on."""
+        self._working.discard(connection)
+        (self._kept if connection.has_served else self._fresh).setdefault(connection)
 
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
-        self._open.discard(connection)
-        self.busy(connection)
-
-    def busy(self, connection: Connection) -> None:
-        """Note that a request is under way on a connection."""
-        self._fresh.pop(connection, None)
-        self._kept.pop(connection, None)
-
-    def idle(self, connection: Connection) -> None:
-        """Note that no request is under way on a connection, from now on."""
-        waiting = self._kept if connection.has_served else self._fresh
-        if connection in self._open:
-            waiting.setdefault(connection, connection.loop.time())
-
-    def _make_room(self, waited_s: float) -> bool:
-        """Close the connection that has waited longest for a request, if it has for `waited_s` seconds."""
+        for group in (self._closing, self._working):
+            group.discard(connection)
         for waiting in (self._fresh, self._kept):
-            if waiting:
-                longest, since = next(iter(waiting.items()))
-                if longest.loop.time() - since >= waited_s:
-                    self._close(longest)
-                    return True
-        return False
-
-    def _close(self, connection: Connection) -> None:
-        self.closed(connection)
-        connection.transport.abort()
+            waiting.pop(connection, None)
 
 
 class Connection(H11Protocol):
-    """A connection. spare: whether it is above the limit. has_served: whether it had a request before."""
+    """A connection. has_served: whether it had a request before."""
 
     def __init__(self, pool: Connections, **options: Any) -> None:
         super().__init__(**options)
-        self.spare = self.has_served = False
+        self.has_served = False
         self._pool = pool
         self._timer: asyncio.TimerHandle | None = None
         self._waits_for = ""
@@ -134,16 +136,18 @@ class Connection(H11Protocol):
         # `Body` reads it in the scope of the request.
         self.app_state = {**self.app_state, "half_closed": self._half_closed}
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request has arrived: what there is of one was read and is not whole."""
+        has_part = self.conn.their_state is h11.SEND_BODY or bool(self.conn.trailing_data[0])
+        return has_part or not is_readable(self.transport.get_extra_info("socket").fileno())
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._pool.opened(self)
-        # What has arrived with the connection is read in the next turn of the loop, before the one after it.
-        self.loop.call_soon(self.loop.call_soon, self._watch_first)
+        # Writing pauses as long as anything is unsent: a response that is not sent yet is under way.
+        transport.set_write_buffer_limits(high=0)
+        self._pool.idle(self)
         self._wait_for("head", self._pool.head_s, self._refuse_slow_head)
-
-    def _watch_first(self) -> None:
-        if self.cycle is None:
-            self._pool.idle(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._pool.closed(self)
@@ -152,22 +156,21 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.spare and END_OF_HEAD in self.conn.trailing_data[0][-len(END_OF_HEAD) :] + data:
-            self.spare = not self._pool.admit(self)
-        if self.spare:
-            # `Access` reads it in the scope of the request.
-            self.app_state = {**self.app_state, "spare": True}
         super().data_received(data)
         self._watch(has_data=True)
-        if self.spare and self.cycle is not None:
-            self.cycle.keep_alive = False
 
     def handle_events(self) -> None:
+        before: RequestResponseCycle | None = self.cycle
         super().handle_events()
         cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None and self._pool.full and self.conn.trailing_data[0]:
-            # The next requests had arrived too. Those that wait for a connection come first.
-            cycle.keep_alive = False
+        if cycle is None or cycle is before:
+            return
+        is_spare = not self._pool.begin(self)
+        if is_spare:
+            # `Access` reads it.
+            cycle.scope["state"]["spare"] = True
+        if is_spare or self._pool.crowded:
+            cycle.default_headers = [*cycle.default_headers, CLOSE_HEADER]
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more. If its request is whole, it still gets the response."""
@@ -198,9 +201,8 @@ class Connection(H11Protocol):
         cycle: RequestResponseCycle | None = self.cycle
         if self.transport.is_closing():
             self._wait_for("")
-        elif cycle is not None and not cycle.response_complete:
+        elif self._stalled is not None or (cycle is not None and not cycle.response_complete):
             # Its body is awaited by `Access`, whose refusal has the shape of the API.
-            self._pool.busy(self)
             self._wait_for("")
         elif self.conn.their_state is h11.SEND_BODY:
             self._pool.idle(self)
@@ -237,6 +239,7 @@ class Connection(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._cancel_stalled()
+        self._watch(has_data=bool(self.conn.trailing_data[0]))
 
     def shutdown(self) -> None:
         super().shutdown()

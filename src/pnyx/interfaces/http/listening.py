@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import socket
 from typing import Any
@@ -13,7 +14,7 @@ import uvicorn
 from ...config.schema import Settings
 from ...errors import UsageError
 from ..open_files import raise_open_files
-from .connections import Connections
+from .connections import SPARE, Connections, is_readable
 
 __all__ = ["Listener", "listen", "most_connections", "server_config"]
 
@@ -21,80 +22,86 @@ KEEP_ALIVE_S = 75
 """How long an idle connection stays open, in seconds: longer than clients and proxies keep theirs, so that no
 request arrives while the connection is being closed, even if the event loop is under load."""
 BACKLOG = 2048
-BURST = 4
-"""Connections accepted in one turn of the event loop: they count as open only in the next one."""
-RESERVE = 4 * BURST + 1
-"""Descriptors that are kept open to be closed for new connections once there are no others. What a connection
-makes room with is free only some turns later."""
+OWN = 40
+"""Descriptors of this process that no client gets, however few there are: of the database, and of connections
+to the hosts of models."""
 
 
 class Listener(socket.socket):
-    """A listening socket that lets asyncio accept `BURST` connections in a turn, and not all that wait.
+    """A listening socket that accepts a connection only if there is room for it; others wait in its queue.
 
-    asyncio takes a lack of descriptors for a failure, which it logs thousands of times a second. Here a new
-    connection gets one of the reserve, and takes the place of another one. connections: those of its clients.
+    asyncio takes a lack of descriptors for a failure, which it logs again and again. Here some are in
+    reserve: they are kept open to be closed for new connections once there are no others. connections: those
+    of its clients. On Windows asyncio does not call `accept`, and only the number of requests is limited.
     """
 
     def __init__(self, *args: Any, connections: Connections, **options: Any) -> None:
         super().__init__(*args, **options)
         self.connections = connections
-        self._accepted = 0
         self._reserve: list[int] = []
         self._fill_reserve()
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection. Raises `BlockingIOError` without one, and after `BURST`."""
-        if self._accepted == BURST:
-            self._accepted = 0
+        """Accept a connection. Raises `BlockingIOError` without one, and without room for it."""
+        if not is_readable(self.fileno()):
+            self.connections.crowded = False
             raise BlockingIOError
-        try:
-            accepted = self._take()
-        except OSError:
-            self._accepted = 0
-            raise
-        self._accepted += 1
-        return accepted
+        self._fill_reserve()
+        self.connections.crowded = not self.connections.make_room()
+        if self.connections.crowded:
+            raise BlockingIOError
+        accepted, address = self._take()
+        return _Accepted(self, accepted), address
 
     def close(self) -> None:
         super().close()
         while self._reserve:
             os.close(self._reserve.pop())
 
+    def released(self) -> None:
+        """Note that the descriptor of a connection is free; a reserve that is not full gets it first."""
+        self.connections.released()
+        if self.fileno() >= 0:
+            self._fill_reserve()
+
     def _take(self) -> tuple[socket.socket, Any]:
-        self._fill_reserve()
-        if not self._reserve:
-            # What was freed for it has been opened by others meanwhile.
-            self.connections.make_room()
-            raise BlockingIOError
         try:
             return super().accept()
         except OSError as exc:
             if exc.errno not in (errno.EMFILE, errno.ENFILE):
                 raise
-        os.close(self._reserve.pop())
-        try:
-            accepted = super().accept()
-        except OSError as exc:
-            # Mostly because no connection waits: without descriptors, that is found out only here.
-            self._fill_reserve()
-            raise BlockingIOError from exc
-        has_room = self.connections.make_room()
-        if not self._reserve:
-            if not has_room:
-                # Else its client would wait, and the event loop would be woken for it all the time.
-                accepted[0].close()
-                self._fill_reserve()
-                raise BlockingIOError
-            self._accepted = BURST - 1  # the next turn has the descriptor that is being closed
-        return accepted
+        self.connections.lower()
+        if self._reserve:
+            os.close(self._reserve.pop())
+            with contextlib.suppress(OSError):  # another thread may have it by now
+                return super().accept()
+        raise BlockingIOError
 
     def _fill_reserve(self) -> None:
-        if len(self._reserve) == RESERVE:
+        if len(self._reserve) == self.connections.spare:
             return
         with contextlib.suppress(OSError):
-            while len(self._reserve) < RESERVE:
+            while len(self._reserve) < self.connections.spare:
                 self._reserve.append(os.open(os.devnull, os.O_RDONLY))
             self.connections.allow_all()
+
+
+class _Accepted(socket.socket):
+    """The socket of a connection, counted until its descriptor is closed."""
+
+    __slots__ = ("_listener",)
+
+    def __init__(self, listener: Listener, accepted: socket.socket) -> None:
+        kind = (accepted.family, accepted.type, accepted.proto)
+        super().__init__(*kind, fileno=accepted.detach())
+        self._listener = listener
+        listener.connections.accepted()
+
+    def close(self) -> None:
+        is_open = self.fileno() >= 0
+        super().close()
+        if is_open:
+            self._listener.released()
 
 
 def listen(settings: Settings) -> contextlib.closing[Listener]:
@@ -108,6 +115,11 @@ def listen(settings: Settings) -> contextlib.closing[Listener]:
         # second packet of a reply waits 40 ms for an acknowledgement.
         listener = Listener(family, kind, protocol, connections=connections)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_DEFER_ACCEPT"):
+            # A connection is accepted once its request begins to arrive, or after this time without one: what
+            # sends nothing takes no descriptor, and none is closed before it could send its request.
+            defer_s = math.ceil(serve.head_s)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, defer_s)
         listener.bind(address)
         # Now, so that a client that connects as soon as the address is printed is not refused.
         listener.listen(BACKLOG)
@@ -143,5 +155,9 @@ def most_connections(most: int) -> int:
     The other half is for the hosts of models, the database and files. The soft limit of descriptors is raised
     for `most`, as far as the hard one allows.
     """
-    allowed = raise_open_files(2 * most)
-    return most if allowed is None else min(most, allowed // 2)
+    allowed = raise_open_files(2 * (most + 3 * SPARE))
+    if allowed is None:
+        return most
+    clients = min(allowed // 2, allowed - OWN)
+    # Besides them three times as many as the spare ones: these, those that are being closed, and the reserve.
+    return max(1, min(most, max(clients - 3 * SPARE, clients * 4 // 7)))
