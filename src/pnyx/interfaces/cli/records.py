@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...config.database_url import parse_database_url
 from ...config.load import database_url
@@ -16,7 +16,14 @@ from ...errors import ConfigError
 from ..run_records import RunRecords
 from .terminal.output import Output
 
-__all__ = ["existing_database", "missing_database", "note_new_database", "require_database", "with_records"]
+__all__ = [
+    "existing_database",
+    "missing_database",
+    "note_new_database",
+    "require_database",
+    "with_earlier_runs",
+    "with_records",
+]
 
 T = TypeVar("T")
 
@@ -89,6 +96,16 @@ def with_records(
     with nullcontext(settings) if create else existing_database(settings) as chosen:
         asyncio.run(open_and_work(chosen))
     return found[0]
+
+
+def with_earlier_runs(settings: Settings, work: Callable[[RunRecords | None], Coroutine[Any, Any, T]]) -> T:
+    """Return the result of `work` on the configured database, or on None before the command that creates it.
+
+    Raises as `with_records` does.
+    """
+    if missing_database(settings) is not None:
+        return asyncio.run(work(None))
+    return with_records(settings, work)
 
 
 @contextmanager
