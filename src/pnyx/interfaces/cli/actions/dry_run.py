@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from ....config.schema import Settings
 from ....core.models import Seat, money
+from ....errors import NoTables
 from ....run.spec import Spec
+from ...existing_database import missing_database
 from ...render.terminal import columns, flat
 from ...views.files import file_words
 from ...views.plan import Plan, as_json, plan, price_words, why_unknown
-from ..records import missing_database, with_records
+from ..records import with_records
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
 
@@ -43,7 +45,10 @@ def print_plan(output: Output, settings: Settings, spec: Spec) -> None:
 def _factor(settings: Settings, spec: Spec) -> float | None:
     if missing_database(settings) is not None:
         return None  # `pnyx ask` creates it
-    return with_records(settings, lambda stored: stored.cost_factor(spec))
+    try:
+        return with_records(settings, lambda stored: stored.cost_factor(spec))
+    except NoTables:
+        return None
 
 
 def _row(seat: Seat, role: str) -> list[str]:
