@@ -38,7 +38,6 @@ from .replies.written_calls import text_without, written_calls
 from .responses_requests import as_responses, in_chat_words
 from .returned_thoughts import return_thoughts
 from .thinking_switches import set_router_thinking, set_thinking
-from .usage import OPENAI, find
 
 if TYPE_CHECKING:
     from .requests import RequestBuilder
@@ -82,6 +81,8 @@ class HostedProvider:
             words = str(exc)
             if exc.kind == "not_found" and self._has_no_path:
                 words = words.replace("check base_url", "check base_url, which mostly ends with /v1")
+            if isinstance(exc, HostError) and exc.output_tokens:
+                words += f" (not charged; the host counted {exc.output_tokens:,} output tokens)"
             message = one_line(f"{self._host}: {words}", self._secrets)
             fits = None
             if isinstance(exc, HostError) and exc.kind == "too_long":
@@ -134,6 +135,8 @@ class HostedProvider:
                     held.end(thoughts.of(completion.text) if thoughts else completion.text)
                 return completion
             except HostError as exc:
+                counted = self._dialect.meter.usage(reply.reader.usage)
+                exc.output_tokens = counted.output_tokens if counted else 0
                 if reply.reader.text or not changes_left:
                     raise
                 body = request.body
@@ -284,10 +287,7 @@ def _read(reply: Reply, document: Any) -> Iterator[str]:
     """Yield the text in a document; one of an unknown form is an error of its host, not of ours."""
     try:
         yield from reply.add(document)
-    except HostError as exc:
-        # Written until then: OpenRouter bills that, and nothing if it counts no output.
-        counted = OPENAI.usage(find(document) or {})
-        exc.billed = exc.billed or bool(counted and counted.output_tokens > 0)
+    except HostError:
         raise
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as exc:
         message = f"unreadable reply: {type(exc).__name__}: {exc}"
