@@ -27,6 +27,7 @@ from ....run.spec import Spec
 from ....similar import nearest
 from ...keys import LOCAL
 from ...open_settings import open_settings
+from ...option_names import with_flags
 from ...render.conversation import as_markdown, cost, earlier_turns, next_turn
 from ...render.terminal import clip, columns
 from ...service import RunService
@@ -106,7 +107,7 @@ class Session:
                     elif text := line.strip():
                         await self._handle(text)
                 except PnyxError as exc:
-                    self.output.error(str(exc))
+                    self.output.error(with_flags(str(exc)))
             self._print_summary()
         return self.code
 
