@@ -65,9 +65,12 @@ class RunRecords:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, settings: Settings) -> AsyncIterator[Self]:
-        """Open the records of the configured database for a short command; it is closed on exit."""
-        database = await Database.open(database_url(settings), short=True)
+    async def open(cls, settings: Settings, *, create: bool = False) -> AsyncIterator[Self]:
+        """Open the records of the configured database for a short command; it is closed on exit.
+
+        create, errors: as for `Database.open`.
+        """
+        database = await Database.open(database_url(settings), short=True, create=create)
         try:
             yield cls(database)
         finally:

@@ -25,6 +25,7 @@ from ....run.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ....similar import nearest
+from ...existing_database import existing_database
 from ...keys import LOCAL
 from ...open_settings import open_settings
 from ...option_names import with_flags
@@ -37,7 +38,7 @@ from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
 from ..options import AMOUNT, to_request
-from ..records import existing_database, note_new_database
+from ..records import note_new_database
 from ..terminal.follow import follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
@@ -66,7 +67,7 @@ def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
 async def _chat(settings: Settings, output: Output, choices: RunRequest, resume: str | None) -> int:
     spec = resolve(choices, settings)
     note_new_database(settings, output)
-    async with RunService.open(settings) as service:
+    async with RunService.open(settings, create=resume is None) as service:
         turns: list[Record] = []
         if resume is not None:
             turns = await service.turns(resume, LOCAL)

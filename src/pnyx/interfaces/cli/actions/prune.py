@@ -11,10 +11,11 @@ from ....errors import UsageError
 from ....store.records.pruning import Prunable, Rule
 from ....times import parse_duration
 from ... import retention
+from ...existing_database import require_database
 from ...open_settings import open_settings
 from ...run_records import RunRecords
 from ...views.transcript import quantity
-from ..records import require_database, with_records
+from ..records import with_records
 from ..terminal.output import Output, streams
 
 __all__ = ["prune"]

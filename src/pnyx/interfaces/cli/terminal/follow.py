@@ -67,23 +67,30 @@ def follow(
     require_consensus: bool = False,
     watch: Watch = lambda event: None,
     answer_text: AnswerText | None = None,
+    create: bool = True,
 ) -> int:
     """Start a run, show its progress, print its result and return the exit code.
 
     watch: called with every event of the run. answer_text: what is printed of a result instead of its answer.
+    create: as for `Database.open`.
     """
     try:
-        result = asyncio.run(_follow(settings, start, output, watch, answer_text))
+        result = asyncio.run(_follow(settings, start, output, watch, answer_text, create))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     return exit_code(result, require_consensus)
 
 
 async def _follow(
-    settings: Settings, start: Start, output: Output, watch: Watch, answer_text: AnswerText | None
+    settings: Settings,
+    start: Start,
+    output: Output,
+    watch: Watch,
+    answer_text: AnswerText | None,
+    create: bool,
 ) -> Result:
     note_new_database(settings, output)
-    async with RunService.open(settings) as service:
+    async with RunService.open(settings, create=create) as service:
         handle = await follow_run(service, start, output, watch=watch, answer_text=answer_text)
         if not output.out.broken:
             note_embedded(output, settings, handle.spec.seats)
