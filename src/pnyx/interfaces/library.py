@@ -22,7 +22,6 @@ from typing import Any, TypeAlias
 
 from pydantic import SkipValidation
 
-from .. import protocols
 from ..config.schema import Settings
 from ..core.context.files import File, Source
 from ..core.events import Event
@@ -34,13 +33,14 @@ from ..providers.registry import Providers
 from ..run.handle import RunHandle
 from ..run.options.responses import Response
 from ..run.request import OPTIONS, RunRequest
-from ..run.resolve import Amount, check_arguments, resolve
+from ..run.resolve import Amount, check_arguments, find_protocol, resolve
 from ..run.result import Result
 from ..run.runner import Runner
 from ..similar import among
 from ..store.records.labels import LabelChange
 from .existing_database import existing_database
 from .open_settings import open_settings
+from .option_names import with_keywords
 from .run_records import RunRecords
 from .service import RunService
 
@@ -293,11 +293,22 @@ async def _start_run(
     """Start a run on `runner`, or on a new runner that is closed on exit. request: as in `ask`."""
     async with _open_service(providers=providers, settings=settings, runner=runner, stored=False) as service:
         options = request.pop("options", None)
-        run_request = _request(service.settings, options, question=question, **request)
-        read = await read_files(run_request.files, service.settings.context, paths=True)
-        handle = await service.start(resolve(replace(run_request, files=read.files), service.settings))
+        with _naming_keywords():
+            run_request = _request(service.settings, options, question=question, **request)
+            read = await read_files(run_request.files, service.settings.context, paths=True)
+            handle = await service.start(resolve(replace(run_request, files=read.files), service.settings))
         with _interrupt_on_exit(handle):
             yield handle
+
+
+@contextmanager
+def _naming_keywords() -> Iterator[None]:
+    """Let the messages of errors name options as this module does."""
+    try:
+        yield
+    except UsageError as exc:
+        exc.args = (with_keywords(str(exc)),)
+        raise
 
 
 @contextmanager
@@ -325,7 +336,7 @@ def _request(
     if protocol is None and isinstance(name := values.get("panel"), str):
         protocol = settings.saved_panel(name).protocol
     if protocol is None or isinstance(protocol, str):
-        known = protocols.get(protocol or settings.run.protocol)
+        known = find_protocol(protocol or settings.run.protocol, settings)
         for name in {**(options or {}), **extra}:
             if name not in known.options:
                 names = f"it has: {', '.join(sorted(known.options)) or 'none'}"

@@ -122,7 +122,7 @@ def problems(settings: Settings) -> Iterator[str]:
     for name, provider in settings.providers.items():
         kind = KINDS.find(provider.kind)
         if kind is not None or provider.kind == OWN:
-            where = f"providers.{name} in {settings.origin('providers', name)}"
+            where = f"providers.{name} in {settings.place('providers', name)}"
             yield from (f"{where} {problem}" for problem in _problems(kind, provider))
 
 

@@ -75,7 +75,7 @@ class RunResources:
             opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, ENVIRONMENT, missing)
             self.toolbox = Toolbox({**self.toolbox.tools, **opened.tools})
         if spec.ground and grounding.TOOL not in self.toolbox.tools:
-            raise ConfigError(f"--ground needs a search service; {notes[-1]}")
+            raise ConfigError(f'"ground" needs a search service; {notes[-1]}')
         if without_search:
             notes = (*notes, missing_search_note(without_search, SEARCH in self.toolbox.tools))
         return notes

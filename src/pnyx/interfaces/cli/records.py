@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import nullcontext, suppress
+from typing import Any, TypeVar
 
 from ...config.schema import Settings
+from ...errors import NoTables
 from ..existing_database import existing_database, missing_database
 from ..run_records import RunRecords
 from .terminal.output import Output
 
-__all__ = ["note_new_database", "with_records"]
+__all__ = ["note_new_database", "with_earlier_runs", "with_records"]
 
 T = TypeVar("T")
 
@@ -41,3 +42,14 @@ def with_records(
     with nullcontext(settings) if create else existing_database(settings) as chosen:
         asyncio.run(open_and_work(chosen))
     return found[0]
+
+
+def with_earlier_runs(settings: Settings, work: Callable[[RunRecords | None], Coroutine[Any, Any, T]]) -> T:
+    """Return the result of `work` on the configured database, or on None before the command that creates it.
+
+    Raises as `with_records` does.
+    """
+    if missing_database(settings) is None:
+        with suppress(NoTables):
+            return with_records(settings, work)
+    return asyncio.run(work(None))

@@ -158,7 +158,8 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"
-    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or (status != 500 and found.has(KEY))):
+    of_key = status != 500 and found.named_status != 404 and found.has(KEY)
+    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or of_key):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
 

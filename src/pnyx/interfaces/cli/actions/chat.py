@@ -28,6 +28,7 @@ from ....similar import nearest
 from ...existing_database import existing_database
 from ...keys import LOCAL
 from ...open_settings import open_settings
+from ...option_names import with_flags
 from ...render.conversation import as_markdown, cost, earlier_turns, next_turn
 from ...render.terminal import clip, columns
 from ...service import RunService
@@ -107,7 +108,7 @@ class Session:
                     elif text := line.strip():
                         await self._handle(text)
                 except PnyxError as exc:
-                    self.output.error(str(exc))
+                    self.output.error(with_flags(str(exc)))
             self._print_summary()
         return self.code
 

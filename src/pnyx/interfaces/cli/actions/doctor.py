@@ -29,6 +29,7 @@ from ....similar import nearest
 from ....tools.open import enabled_tools, open_tools
 from ...existing_database import missing_database
 from ...open_settings import open_settings
+from ...option_names import with_flags
 from ...render.terminal import safe, wrap
 from ...run_records import RunRecords
 from ...views.transcript import quantity
@@ -77,7 +78,7 @@ def finding_lines(finding: Finding, out: Stream) -> Iterator[str]:
     """A finding as lines, with its fix."""
     warning = ("warn", "yellow") if finding.fix else ("-", "dim")
     sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: warning}[finding.ok]
-    line, *more = wrap(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
+    line, *more = wrap(safe(with_flags(f"{finding.what}: {finding.found}")), out.width or WIDE, INDENT)
     yield out.paint(f"{sign:5}", look) + line.removeprefix(INDENT)
     yield from more
     if finding.fix:
