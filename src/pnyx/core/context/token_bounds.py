@@ -38,8 +38,10 @@ RANDOM = 0.03
 """Share of letters behind a digit in a piece: with more, it is identifiers or hashes, not words."""
 INDENT = 8
 """Blanks in a row that are a token, beside those that belong to a word."""
+RARE_LETTERS = {"Slavic": "Cyrillic", "Arabic": "Persian"}
+"""Letters of the best known languages of a script -> those that only its other languages have."""
 RARE = 400
-"""A text in Cyrillic with fewer than one in so many letters beyond those of Slavic languages is in one."""
+"""A text with fewer than one in so many of the latter is in one of the best known languages."""
 
 
 class _Encoding(NamedTuple):
@@ -191,6 +193,7 @@ def script_counts(data: bytes) -> dict[str, int]:
     data = data.translate(None, _ASCII)  # most of most texts, which would be searched for each script
     # To look for one byte that is missing takes a tenth of the time that it takes to count two.
     counts = {s: sum(data.count(one) for one in first if one[0] in data) for s, first in scripts().items()}
-    if counts["Cyrillic"] * RARE > counts["Slavic"]:
-        counts["Cyrillic"], counts["Slavic"] = counts["Cyrillic"] + counts["Slavic"], 0
+    for usual, rare in RARE_LETTERS.items():
+        if counts[rare] * RARE > counts[usual]:
+            counts[rare], counts[usual] = counts[rare] + counts[usual], 0
     return counts
