@@ -20,11 +20,15 @@ TURNS = [
     "[|endofturn|]\n[|user|]{}",
     "\n<|im_start|>user\n{}",
     "\n<|user|>\n{}",
+    "<|im_end|>\n<|im_start|>system\n{}",
+    "<|im_end|>\n<|im_start|>tool\n{}",
+    "<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n\n{}",
+    "<|end|><|system|>{}",
 ]
 
 
 @rows("turn", TURNS)
-def test_a_turn_of_the_user_that_the_model_writes_is_no_part_of_the_answer(turn: str) -> None:
+def test_a_turn_of_somebody_else_that_the_model_writes_is_no_part_of_the_answer(turn: str) -> None:
     turn = turn.format("Is 5?</think>")
     for before in ("", "<think>hm</think>"):
         text = f"{before}It is 4.{turn}"
@@ -40,6 +44,8 @@ def test_a_turn_of_the_user_that_the_model_writes_is_no_part_of_the_answer(turn:
         "The mark <|im_start|>user opens a turn, and <|im_end|> ends it.",
         "Qwen's template:\n<|im_start|>user\nHi<|im_end|>",
         "It has <|im_start|>system first.\n<|im_end|>\n<|im_start|>user comes next.",
+        "Llama 2 uses these marks.\n[INST] opens the question.\n[/INST] closes it.",
+        "Qwen marks turns.\n<|im_start|>user opens one.",
         "Llama 2 wants [INST] Hi [/INST] around a question.",
         "User: Hi.\nAssistant: Hello.",
     ],

@@ -15,6 +15,7 @@ from pnyx.errors import UsageError
 from pnyx.interfaces.option_names import with_flags, with_keywords
 from pnyx.run.request import OPTIONS
 from tests.interfaces.shell import pnyx as run
+from tests.support.assistants import over_stdio, text_of
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server
 from tests.support.sources import PACKAGE
@@ -58,6 +59,10 @@ async def test_each_interface_names_its_own_options(
         answer = await client.post("/v1/runs", json={"question": "Why?", **request_})
     assert answer.status_code in (400, 404)
     assert by_http in answer.json()["error"]["message"]
+    async with over_stdio() as client:
+        failed = await client.call_tool("ask", {"question": "Why?", **request_})
+    assert failed.is_error
+    assert by_http in text_of(failed)
     keywords = {str(OPTIONS[name].keyword): value for name, value in request_.items()}
     with pytest.raises(UsageError) as caught:
         await pnyx.ask("Why?", **keywords)

@@ -66,14 +66,15 @@ def configure(
 ) -> ProviderConfig:
     """What the kind of the provider called `name` opens it with.
 
-    beyond_text: whether its requests have tools or images. Raises `ConfigError` if the kind cannot be used,
-    its extra is not installed, or the key or address that it requires is not set.
+    beyond_text: whether its requests have tools, images or schemas that only its SDK writes. Raises
+    `ConfigError` if the kind cannot be used, its extra is not installed, or the key or address that it
+    requires is not set.
     """
     kind = KINDS.get(provider.kind)
     if kind.extra is not None:
         need(kind.extra, f"provider {name}")
     if beyond_text and kind.sdk_extra is not None:
-        need(kind.sdk_extra, f"provider {name}, for tools and images,")
+        need(kind.sdk_extra, f"provider {name}, for tools, images and answer schemas,")
     for problem in _problems(kind, provider):
         raise ConfigError(f"provider {name} {problem}")
     return ProviderConfig(

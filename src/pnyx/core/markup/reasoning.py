@@ -16,9 +16,9 @@ from .reasoning_tags import (
     BOXES,
     END_TOKEN,
     LONGEST,
+    OTHER_TURN,
     STARTS,
     TURN_STARTS,
-    USER_START,
     WRAPPER,
     Tag,
     is_unfinished,
@@ -227,10 +227,13 @@ class ReasoningSplitter:
         if (box := self._turn_start(text, place) or self._box(text, place)) and not self._line.is_code:
             self._take(place + len(box))
             return True
-        if USER_START.match(text, place) and self._may_end_turn():
-            self._is_over = True
-            self._end_tokens.append("")
-            return True
+        if (turn := OTHER_TURN.match(text, place)) and self._may_follow():
+            if not (self._end_tokens or is_end or turn["ends_line"]) and not text[turn.end() :].strip():
+                return False
+            if self._end_tokens or turn["ends_line"]:
+                self._is_over = True
+                self._end_tokens.append("")
+                return True
         if (token := END_TOKEN.match(text, place)) and not self._ends_strike(token[0]):
             self._end_tokens.append(self._take(token.end()))
             self._line.add(token[0])
@@ -243,8 +246,12 @@ class ReasoningSplitter:
         answer = "".join(self._answer).lstrip() if tokens.startswith("</s>") else ""
         return answer.count("<s>", 1) > answer.count("</s>")
 
-    def _may_end_turn(self) -> bool:
-        """Whether the model goes on here, behind its answer, into a turn of the user, and explains none."""
+    def _may_follow(self) -> bool:
+        """Whether another turn may follow the answer here; else what looks like its start is text.
+
+        It has to stand behind a token that ends a turn, or on a line of its own, and an answer that has shown
+        such tokens before explains them.
+        """
         answer = "".join(self._answer)
         if self._line.is_code or not answer.strip() or END_TOKEN.search(answer):
             return False

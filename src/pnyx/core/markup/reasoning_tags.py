@@ -14,9 +14,9 @@ __all__ = [
     "BOXES",
     "END_TOKEN",
     "LONGEST",
+    "OTHER_TURN",
     "STARTS",
     "TURN_STARTS",
-    "USER_START",
     "WRAPPER",
     "Tag",
     "is_unfinished",
@@ -83,13 +83,14 @@ _END_TOKENS = (
 )
 """Tokens by which chat templates end a turn, or begin the next one."""
 _TURN = r"(?i:<\|(?:im_start|start|start_header_id|start_of_role|turn)\|?>|<start_of_turn>)"
-_USER_MARKS = ("[INST]", "[|user|]")
-_USER_START = (
-    rf"(?:{_TURN}(?i:user|human)|(?i:<\|(?:im_)?(?:user|human|prompter)(?:_token)?\|>|<｜user｜>)"
-    rf"|{'|'.join(map(re.escape, _USER_MARKS))})"
+_ROLES = "user|human|system|developer|tool|ipython|environment|observation"
+_OTHER_MARKS = ("[INST]", "[|user|]", "[|system|]")
+_OTHER_TURN = (
+    rf"(?:{_TURN}(?i:{_ROLES})|(?i:<\|(?:im_)?(?:{_ROLES}|prompter)(?:_token)?\|>|<｜(?:{_ROLES})｜>)"
+    rf"|{'|'.join(map(re.escape, _OTHER_MARKS))})"
 )
-"""What begins the user's next turn in chat templates."""
-USER_START = regex(_USER_START)
+"""What begins a turn of somebody else in chat templates."""
+OTHER_TURN = regex(rf"{_OTHER_TURN}(?P<ends_line>\s*\n)?")
 _CUT_TOKEN = r"(?:<\|[A-Za-z]\w{2,43}\|?|<｜(?!tool)[^｜<>\s]{1,30}｜?)(?=\s*\Z)"
 """A special token without its last characters, at the end: the host stopped the reply in it."""
 _END_TOKEN = (
@@ -139,11 +140,11 @@ BARE_ENDS = (
     *("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.", "\n\n"),
 )
 
-_LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *_USER_MARKS, *BOXES)
+_LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *_OTHER_MARKS, *BOXES)
 STARTS = regex(r"[<\[◁](?=[^\W\d]|[/|｜]|\Z)")
 """The first characters of all tags and tokens."""
 _WHOLE = regex(
-    rf"{_TAG_FORMS}|{_END_TOKEN}|{_USER_START}|(?i:</?(?:{_WRAPPER_NAME})>)"
+    rf"{_TAG_FORMS}|{_END_TOKEN}|{_OTHER_TURN}|(?i:</?(?:{_WRAPPER_NAME})>)"
     rf"|{'|'.join(map(re.escape, (*TURN_STARTS, *BOXES)))}"
 )
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
@@ -152,7 +153,7 @@ LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|{_NAME}{_ATTRIBUTES}))|<｜[^｜<>\n]{{0,30}}｜?"
-    rf"|(?i:<details\s[^<>\n]{{0,170}})|{_TURN}[A-Za-z]{{0,4}}"
+    rf"|(?i:<details\s[^<>\n]{{0,170}})|{_TURN}[A-Za-z]{{0,10}}"
     r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
 )
 

@@ -61,7 +61,7 @@ SPENT = regex(
     r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)|balance is insufficient"
     r"|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits|have a free (?:quota )?tier"
     r"|(?:out of|no|any) credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
-    r"|budget.{0,20}exceeded|exceeded\w*budget|not have enough quota"
+    r"|budget.{0,20}exceeded|exceeded\w*budget|(?:not have enough quota|quota is not enough)"
     r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota"
     r"|rate limit set to 0|account is not active|unpaid|past due|PerDay|(?:per.day|\b[RT]PD)\b(?!.*(?:again"
