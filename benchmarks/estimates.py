@@ -5,6 +5,8 @@ Fifty runs, ten of each of five protocols, in an empty database: nothing is know
 each later one is also estimated from those before it. The scripted models answer with the recorded texts, and
 report the tokens of the texts that they get and write, at 4 bytes a token. So answers are as long as those of
 real models; reviews and judgements are as long as an answer of another model, ballots as a short line.
+
+Then two evaluations with other questions, in an empty database: the second is also estimated from the first.
 """
 
 from __future__ import annotations
@@ -15,13 +17,19 @@ import gzip
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pnyx
 from pnyx.config.schema import ModelSettings, Settings, StorageSettings
 from pnyx.core.models import Usage
+from pnyx.evaluate.analysis.log import Arm
+from pnyx.evaluate.execution.arm_names import SELF_CONSISTENCY, parse_arms, single_arm
+from pnyx.evaluate.execution.bench import ArmAnswer, Bench
+from pnyx.evaluate.execution.run import evaluate
+from pnyx.evaluate.items import Item
+from pnyx.interfaces.cli.actions.eval_dry_run import Evaluation
 from pnyx.interfaces.service import RunService
 from pnyx.interfaces.views.plan import plan
 from pnyx.providers.base import Call, Completion
@@ -37,16 +45,19 @@ SHORT = "FINALIZE: Participant A\nAPPROVE\nBEST: Participant A"
 LIMIT_OF_BALLOTS = 1024
 """Tokens; see `core.context.reply_sizes`."""
 BYTES = 4
+MODELS = tuple(f"rec:{n}" for n in range(len(PRICES)))
+EVALUATED = 20
+"""Questions of an evaluation."""
 
 
 @dataclass
 class Recorded:
-    """A provider that answers with the recorded texts of the current question."""
+    """A provider that answers with the recorded texts of the question. answers: question -> model -> text."""
 
-    texts: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Mapping[str, str]]
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
-        texts = list(self.texts.values())
+        texts = next([*texts.values()] for one, texts in self.answers.items() if one in call.prompt)
         short = call.schema is not None or call.max_tokens <= LIMIT_OF_BALLOTS
         text = SHORT if short else texts[int(call.model) % len(texts)]
         tokens = (len(part.encode()) // BYTES + 1 for part in (call.prompt, text))
@@ -54,6 +65,14 @@ class Recorded:
 
     async def close(self) -> None:
         pass
+
+
+def settings_in(folder: str) -> Settings:
+    models = {
+        model: ModelSettings(input_price=price[0], output_price=price[1], context=128_000)
+        for model, price in zip(MODELS, PRICES, strict=True)
+    }
+    return Settings(models=models, storage=StorageSettings(url=f"{folder}/runs.db"))
 
 
 def read(path: Path, count: int) -> list[tuple[str, dict[str, str]]]:
@@ -65,19 +84,14 @@ def read(path: Path, count: int) -> list[tuple[str, dict[str, str]]]:
 
 
 async def measure(questions: Sequence[tuple[str, dict[str, str]]]) -> list[dict[str, Any]]:
-    host, rows = Recorded(), []
-    models = {
-        f"rec:{n}": ModelSettings(input_price=price[0], output_price=price[1], context=128_000)
-        for n, price in enumerate(PRICES)
-    }
+    rows = list[dict[str, Any]]()
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(models=models, storage=StorageSettings(url=f"{folder}/runs.db"))
-        async with pnyx.open_runner(settings, providers={"rec": host}) as runner:
+        providers = {"rec": Recorded(dict(questions))}
+        async with pnyx.open_runner(settings_in(folder), providers=providers) as runner:
             service = RunService(runner)
-            for question, texts in questions:
+            for question, _ in questions:
                 for protocol in PROTOCOLS:
-                    host.texts = texts
-                    request = RunRequest(question=question, protocol=protocol, models=tuple(models))
+                    request = RunRequest(question=question, protocol=protocol, models=MODELS)
                     spec = resolve(request, runner.settings)
                     known = protocol in {row["protocol"] for row in rows}
                     said = plan(spec, await service.cost_factor(spec))
@@ -93,6 +107,30 @@ async def measure(questions: Sequence[tuple[str, dict[str, str]]]) -> list[dict[
                         }
                     )
     return rows
+
+
+async def evaluate_twice(questions: Sequence[tuple[str, dict[str, str]]]) -> None:
+    """Print, by arm, what each evaluation costs as a share of what it is expected to."""
+    with tempfile.TemporaryDirectory() as folder:
+        arms = [SELF_CONSISTENCY, *parse_arms(("voting", "consensus"))]
+        everyone, providers = [*map(single_arm, MODELS), *arms], {"rec": Recorded(dict(questions))}
+        async with pnyx.open_runner(settings_in(folder), providers=providers) as runner:
+            service = RunService(runner)
+            estimate = Evaluation(runner.settings, MODELS, everyone, single_arm(MODELS[0]))
+            for number, name in enumerate(("first", "second")):
+                of = questions[number * EVALUATED :][:EVALUATED]
+                said = await estimate.rows(service, [text for text, _ in of], 0)
+                costs = dict.fromkeys(said, 0.0)
+
+                def observe(arm: Arm, answer: ArmAnswer, costs: dict[str, float] = costs) -> None:
+                    costs[arm.name] += answer.result.usage["cost_usd"]
+
+                bench = Bench(service.batch(name), MODELS, 1, observe=observe)
+                items = [Item(id=str(n), question=text, target="1") for n, (text, _) in enumerate(of)]
+                await evaluate(bench, name, items, arms, folder=Path(folder) / name)
+                for arm, cost in (*costs.items(), ("all", sum(costs.values()))):
+                    expected = sum(row["expected_usd"] for key, row in said.items() if arm in (key, "all"))
+                    print(f"{name:6} evaluation, {arm:17} cost / expected: {cost / expected:.2f}")
 
 
 def report(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -115,4 +153,6 @@ def report(rows: Sequence[Mapping[str, Any]]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
-    report(asyncio.run(measure(read(parser.parse_args().file, QUESTIONS))))
+    recorded = read(parser.parse_args().file, QUESTIONS + 2 * EVALUATED)
+    report(asyncio.run(measure(recorded[:QUESTIONS])))
+    asyncio.run(evaluate_twice(recorded[QUESTIONS:]))

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from pnyx.providers import hosted
-from pnyx.providers.hosted import failure_words
+from pnyx.providers.hosted import failure_codes
 from tests.hosts import test_errors
 from tests.hosts.test_errors import KINDS, TABLE, Row, rows
 
@@ -167,7 +167,7 @@ def record(words: list[Words], found: list[tuple[str, Row]]) -> dict[str, set[st
 
     A pattern is tried on all that any pattern is given: which is tried first says nothing about a word.
     """
-    codes, hosts = _Codes(failure_words._STATUSES), collections.defaultdict[str, set[str]](set)
+    codes, hosts = _Codes(failure_codes._STATUSES), collections.defaultdict[str, set[str]](set)
     texts = collections.defaultdict[str, set[str]](set)
     host = ""
     for one in words:
@@ -179,7 +179,7 @@ def record(words: list[Words], found: list[tuple[str, Row]]) -> dict[str, set[st
                 return getattr(compiled, method)(*args, **options)
 
             one.lazy.__dict__[method] = call
-    failure_words._STATUSES = codes
+    failure_codes._STATUSES = codes
     for name, row in found:
         host = row.host
         _Codes.seen.clear()
@@ -199,7 +199,7 @@ def measured() -> tuple[list[tuple[str, Row]], list[tuple[str, Row]]]:
     found = [(name, param.values[0]) for name in TABLE if name in (*KINDS, *CHECKS) for param in rows(name)]
     words = tables()
     codes = record(words, found)
-    all_codes = dict(failure_words._STATUSES)
+    all_codes = dict(failure_codes._STATUSES)
     for one in words:
         one.find_users()
     found = [(name, row) for name, row in found if row.host != INVENTED]
@@ -209,7 +209,7 @@ def measured() -> tuple[list[tuple[str, Row]], list[tuple[str, Row]]]:
         for one, starts in changed:
             one.use(one.without(starts))
         lost = {code for code, hosts in codes.items() if hosts - {INVENTED} == {host}}
-        failure_words._STATUSES = {code: s for code, s in all_codes.items() if code not in lost}
+        failure_codes._STATUSES = {code: s for code, s in all_codes.items() if code not in lost}
         missed += [(name, row) for name, row in found if row.host == host and is_misread(name, row)]
         for one, _ in changed:
             one.use(one.text)

@@ -125,17 +125,17 @@ def test_text_needs_no_extra(lab: ScriptedHost, protocol: str) -> None:
     assert not done.json["dropped"]
 
 
-@pytest.mark.parametrize("more", [["--tools"], ["--file", "dot.png"]])
-def test_tools_and_images_need_the_extra_of_the_kind_before_anything_is_sent(
+@pytest.mark.parametrize("more", [["--tools"], ["--file", "dot.png"], ["--answer-schema", "loose.json"]])
+def test_tools_images_and_loose_schemas_need_the_extra_of_the_kind_before_anything_is_sent(
     lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dot.png").write_bytes(png_of(4, 4))
+    (tmp_path / "loose.json").write_text('{"type": "object", "properties": {"prime": {"type": "boolean"}}}')
     done = pnyx("ask", "What is it?", "-p", "single", "-m", "lab:alpha", *more)
     assert done.code == 2, done.err
-    assert re.search(
-        "provider lab, for tools and images, needs the extra '(openai|anthropic|google|mistral)'", done.err
-    )
+    needs = "provider lab, for tools, images and answer schemas, needs the extra"
+    assert re.search(f"{needs} '(openai|anthropic|google|mistral)'", done.err)
     assert not lab.log
 
 
@@ -144,7 +144,10 @@ def test_doctor_names_the_extra_that_configured_tools_need(
 ) -> None:
     assert "needs the extra" not in pnyx("doctor").out
     monkeypatch.setenv("PNYX_TOOLS_ENABLED", "true")
-    assert "FAIL provider lab: provider lab, for tools and images, needs the extra" in pnyx("doctor").out
+    assert (
+        "FAIL provider lab: provider lab, for tools, images and answer schemas, needs the extra"
+        in pnyx("doctor").out
+    )
 
 
 @openai_only

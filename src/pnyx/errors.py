@@ -5,6 +5,7 @@ PnyxError                         1  500
 │   ├── Forbidden                 2  403   the key may not use this; the message names the setting
 │   ├── ConfigError               2  400   a settings file or variable is wrong
 │   │   ├── MissingExtra          2  400   an optional part of pnyx is not installed
+│   │   ├── NoTables              2  400   the database of a server is empty
 │   │   └── SeveralProblems       2  400   several of these at once, a line for each
 │   ├── FileProblem               2  400   a file of the question cannot be read, or does not suit the panel
 │   ├── NotFound                  2  404   no such run, model, protocol, seat
@@ -54,6 +55,7 @@ __all__ = [
     "MissingExtra",
     "NoQuorum",
     "NoSources",
+    "NoTables",
     "NotFound",
     "NotInForm",
     "OutOfBudget",
@@ -89,6 +91,10 @@ class UsageError(PnyxError):
 
 class ConfigError(UsageError):
     pass
+
+
+class NoTables(ConfigError):
+    """The database of a server is empty, and is not to be changed."""
 
 
 class SeveralProblems(ConfigError):

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.config.layers import dotted, flatten, merge, origin, to_tables
+from pnyx.config.layers import Value, dotted, flatten, merge, place, to_tables
 from pnyx.config.schema import Settings
 
 TABLE = st.recursive(
@@ -39,11 +39,11 @@ def test_shown_keys_are_printable_ascii(key: list[str]) -> None:
 
 def test_the_origin_is_that_of_the_key_or_of_the_nearest_table() -> None:
     tree = merge([flatten({"a": {"b": 1, "c": [1, 2]}}, "low"), flatten({"a": {"b": 2}}, "high")])
-    assert origin(tree, ["a", "b"]) == "high"
-    assert origin(tree, ["a", "c", 1]) == "low"
-    assert origin(tree, ["a", "missing"]) in ("high", "low")
-    assert origin(tree, ["z"]) in ("high", "low")
-    assert origin({}, ["a"]) == "default"
+    assert place(tree, ["a", "b"]) == "high"
+    assert place(tree, ["a", "c", 1]) == "low"
+    assert place(tree, ["a", "missing"]) in ("high", "low")
+    assert place(tree, ["z"]) in ("high", "low")
+    assert place({}, ["a"]) == "default"
 
 
 KEY = st.lists(st.sampled_from("ab"), max_size=3).map(tuple)
@@ -54,6 +54,6 @@ def test_a_table_has_the_origin_of_its_first_key(
     origins: dict[tuple[str, ...], str], key: tuple[str, ...]
 ) -> None:
     settings = Settings()
-    settings.note_origins(origins)
+    settings.note_origins({name: Value(1, where) for name, where in origins.items()})
     within = [where for name, where in origins.items() if name[: len(key)] == key]
     assert settings.origin(*key) == origins.get(key, next(iter(within), "default"))

@@ -19,6 +19,7 @@ from pnyx.core.protocol import Option, Protocol
 from pnyx.errors import ConfigError
 from pnyx.protocols import single
 from tests.support.packages import installing
+from tests.support.settings_messages import without_lines
 
 PROTOCOLS = ("consensus", "voting")
 LAB = '[providers.lab]\nkind = "openai"\nbase_url = "http://127.0.0.1:9000/v1"\n'
@@ -63,7 +64,7 @@ def problems(write: Callable[[], object]) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         write()
     assert caught.value.exit_code == 2
-    return str(caught.value).split("\n  - ")
+    return without_lines(str(caught.value)).split("\n  - ")
 
 
 def test_without_any_file_the_defaults_apply(settings: Write) -> None:
@@ -110,7 +111,7 @@ def test_a_file_named_by_the_variable_replaces_the_project_file_and_needs_no_tru
 
 def test_named_file_that_is_missing_is_an_error(settings: Write) -> None:
     assert problems(lambda: settings(env={"PNYX_CONFIG": "nowhere.toml"})) == [
-        "cannot read nowhere.toml: No such file or directory"
+        "$PNYX_CONFIG: cannot read nowhere.toml: No such file or directory"
     ]
 
 

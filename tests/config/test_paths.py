@@ -14,6 +14,7 @@ from pnyx.config.paths import models_dir
 from pnyx.config.schema import Settings
 from pnyx.config.trust import trust
 from pnyx.errors import ConfigError
+from tests.support.settings_messages import without_lines
 
 NO_HOME = "must not begin with ~ and the name of a user without a home folder"
 
@@ -28,7 +29,7 @@ def load_text(folder: Path, text: str = "", **env: str) -> Settings:
 def problems(folder: Path, text: str = "", **env: str) -> set[str]:
     with pytest.raises(ConfigError) as caught:
         load_text(folder, text, **env)
-    first, *more = str(caught.value).split("\n  - ")
+    first, *more = without_lines(str(caught.value)).split("\n  - ")
     return set(more or [first])
 
 

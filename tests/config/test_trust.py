@@ -16,6 +16,7 @@ from pnyx.config.project_rules import RESTRICTED
 from pnyx.config.schema import Settings
 from pnyx.config.trust import trust
 from pnyx.errors import ConfigError
+from tests.support.settings_messages import without_lines
 
 LAB = '[providers.lab]\nkind = "openai"\nbase_url = "http://127.0.0.1:9000/v1"\n'
 HARMLESS = '[panel]\nseats = ["embedded:x"]\n[run]\nretries = 1\n[consensus]\nkind = "factual"\n'
@@ -43,7 +44,7 @@ def read(folder: Path, env: Mapping[str, str]) -> Settings:
 def refused(folder: Path, env: Mapping[str, str]) -> str:
     with pytest.raises(ConfigError) as caught:
         read(folder, env)
-    return str(caught.value)
+    return without_lines(str(caught.value))
 
 
 def test_harmless_sections_need_no_trust(folder: Path, env: Mapping[str, str]) -> None:

@@ -9,7 +9,13 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pnyx.core.markup.reasoning import ReasoningSplitter, split
-from pnyx.core.markup.reasoning_tags import _END_TOKENS, _PAIRS, TURN_STARTS, may_be_bare, tags
+from pnyx.core.markup.reasoning_tags import (
+    _END_TOKENS,
+    _PAIRS,
+    TURN_STARTS,
+    may_be_bare,
+    tags,
+)
 from tests.support.rows import rows
 
 NAMES: tuple[str, ...] = ("think", "thinking", "thought", "reasoning", "scratchpad", "seed:think", "mm:think")
@@ -143,7 +149,7 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
         ("Not <s>five</s> but 4</s>", "", "Not <s>five</s> but 4"),
         ("It is 4.<|im_end|>\n<think>a</think>", "a", "It is 4."),
         ("<thinker>a</thinker>b", "", "<thinker>a</thinker>b"),
-        ("<analysis>a</analysis>b", "", "<analysis>a</analysis>b"),
+        ("x <analysis>a</analysis>b", "", "x <analysis>a</analysis>b"),
         # Open WebUI's box, and boxes of other things.
         (
             '<details type="reasoning" d="5">\n<summary>Thought</summary>\n> a\n> b\n</details>\nc',
@@ -230,6 +236,14 @@ FRAGMENTS = st.sampled_from(
             "</s>",
             "<|im_end|>",
             "<|endoftext|>",
+            "<|endof",
+            "<|im_start|>",
+            "user",
+            "<|user|>",
+            "[INST]",
+            "<analysis>",
+            "</analysis>",
+            "<verdict>",
             "</thinking>",
             "<s>",
             "<",

@@ -14,6 +14,7 @@ The first reply that fits is sent. `settings` replaces the settings file (`SETTI
 from __future__ import annotations
 
 import argparse
+import difflib
 import hashlib
 import io
 import itertools
@@ -39,7 +40,7 @@ from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
 
-__all__ = ["example_pages", "normal", "run_page"]
+__all__ = ["example_pages", "normal", "run_page", "updated"]
 
 DOCS = ROOT / "docs"
 SCRIPTS = Path(__file__).parent / "examples"
@@ -197,7 +198,18 @@ def _typed(session: Session, body: str) -> Iterator[str]:
     for line, shown in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", body, re.MULTILINE):
         output = session.type(re.sub(r"\s*\\\n\s*", " ", line))
         yield f"$ {line}\n"
-        yield shown if normal(shown) == normal(output) else _ended(output)
+        yield updated(shown, output)
+
+
+def updated(shown: str, output: str) -> str:
+    """`output`, with the lines of `shown` that differ from it in times and dates alone."""
+    if normal(shown) == normal(output):
+        return shown
+    old, new = shown.splitlines(keepends=True), _ended(output).splitlines(keepends=True)
+    same = difflib.SequenceMatcher(None, [*map(normal, old)], [*map(normal, new)], autojunk=False)
+    for at, there, length in same.get_matching_blocks():
+        new[there : there + length] = old[at : at + length]
+    return "".join(new)
 
 
 def _ended(text: str) -> str:
@@ -254,7 +266,7 @@ def main() -> None:
     for page in parser.parse_args().pages or example_pages():
         with tempfile.TemporaryDirectory() as folder:
             text = run_page(page.resolve(), Path(folder))
-        print(f"{page}: {'as it was' if text == page.read_text('utf-8') else 'written anew'}")
+        print(f"{page}: {'as it was' if text == page.read_text('utf-8') else 'updated'}")
         page.write_text(text, "utf-8")
 
 

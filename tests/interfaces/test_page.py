@@ -212,6 +212,16 @@ def test_runs_are_listed_newest_first_searched_and_opened_at_their_address(tab: 
     expect(rows.first).to_be_visible()
 
 
+def test_protocols_and_settings_are_loaded_once(tab: Tab, server: Serve) -> None:
+    tab.ask(protocol="single")
+    expect(tab.verdict).to_be_visible()
+    for name in ("Runs", "Costs", "Calibration", "Evaluation", "Ask", "Runs"):
+        tab.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
+        tab.page.wait_for_load_state("networkidle")
+    loaded = [url.removeprefix(server.url) for url in tab.requests]
+    assert [loaded.count(path) for path in ("/v1/protocols", "/v1/settings")] == [1, 1]
+
+
 def test_the_address_of_an_unknown_run_shows_an_error(tab: Tab, server: Serve) -> None:
     tab.expected.append("status of 404")
     tab.page.goto(f"{server.url}/#/runs/nothing")

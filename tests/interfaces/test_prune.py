@@ -190,6 +190,43 @@ async def test_the_file_shrinks(tmp_path: Path, earlier: bool) -> None:
     await database.close()
 
 
+async def test_the_file_shrinks_by_a_run_that_is_deleted(tmp_path: Path) -> None:
+    """Before, its pages stayed in the file until `pnyx prune` deleted another run."""
+    file = tmp_path / "runs.db"
+    database = await Database.open(file)
+    random = Random(7)
+
+    def add(connection: Connection) -> None:
+        for name, size in (("small", 1_000), ("large", 5_000_000)):
+            add_run(connection, name, spec={"seats": [], "text": random.randbytes(size).hex()})
+
+    await database.write(add)
+    stored = RunRecords(database)
+    await stored.delete("large")
+    await stored.delete("small")
+    await database.close()  # the log is now part of the file
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA freelist_count").fetchone() == (0,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert file.stat().st_size < 500_000
+
+
+def test_the_file_of_an_earlier_version_shrinks_though_no_run_is_old(lab: ScriptedHost, home: Path) -> None:
+    lab.on("*", text="Final answer: 42")
+    command_id("Why?")
+    (file,) = home.rglob("pnyx.db")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript("PRAGMA journal_mode=DELETE; PRAGMA auto_vacuum=NONE; VACUUM")
+        connection.executescript(
+            "CREATE TABLE t (x); INSERT INTO t VALUES (hex(randomblob(2000000))); DROP TABLE t"
+        )
+    done = pnyx("prune", "--older-than", "1d")
+    assert done.out == "no run is old enough; the database is 4.0 MB smaller\n"
+    assert file.stat().st_size < 500_000
+    assert pnyx("prune", "--older-than", "1d").out == "no run is old enough\n"
+    assert len(pnyx("runs", "--json").json) == 1
+
+
 def test_the_command_says_what_it_would_delete_and_then_does(lab: ScriptedHost) -> None:
     lab.on("*", text="It is so.\nFinal answer: 42")
     one, two, three = (command_id(q) for q in ("Why?", "How?", "Who?"))

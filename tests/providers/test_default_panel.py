@@ -62,7 +62,7 @@ def test_the_default_panel_uses_no_host_that_only_has_a_makers_name(
     put(tmp_path, "smollm2-135m")
     with pytest.raises(
         ConfigError,
-        match=r"no model of openai is named; name one with -m openai:MODEL, or in \[panel\] seats",
+        match=r'name one with "models": \["openai:MODEL"\], or in \[panel\] seats',
     ):
         default_panel(Settings(providers=providers), {**home, "OPENAI_API_KEY": "k"})
 

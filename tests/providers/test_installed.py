@@ -179,7 +179,7 @@ def test_settings_that_a_kind_does_not_have_or_lacks_are_named(
     monkeypatch.setenv("PNYX_CONFIG", str(tmp_path / "lab.toml"))
     with pytest.raises(ConfigError) as caught:
         open_settings()
-    assert str(caught.value) == f"providers.lab in {tmp_path / 'lab.toml'} {problem}"
+    assert str(caught.value) == f"providers.lab in {tmp_path / 'lab.toml'}:2 {problem}"
 
 
 @pytest.mark.parametrize(

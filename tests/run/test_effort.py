@@ -141,33 +141,33 @@ def test_other_values_are_refused(settings: pnyx.Settings, request_fields: Any, 
     [
         (
             '[run.phases.votin]\nreasoning_effort = "low"',
-            "run.phases.votin in bad.toml: no protocol has a phase of this name; did you mean voting?",
+            "run.phases.votin in bad.toml:5: no protocol has a phase of this name; did you mean voting?",
         ),
         (
             '[run.phases.idle]\nreasoning_effort = "low"',
-            "run.phases.idle in bad.toml: no protocol has a phase of this name",
+            "run.phases.idle in bad.toml:5: no protocol has a phase of this name",
         ),
         (
             '[run.phases.vote]\neffort = "low"',
-            "unknown key run.phases.vote.effort in bad.toml; did you mean reasoning_effort?",
+            "unknown key run.phases.vote.effort in bad.toml:5; did you mean reasoning_effort?",
         ),
         (
             '[run.phases.vote]\nreasoning_effort = "much"',
-            "run.phases.vote.reasoning_effort in bad.toml must be one of "
+            "run.phases.vote.reasoning_effort in bad.toml:5 must be one of "
             "'none', 'low', 'medium' or 'high', not 'much'",
         ),
-        ("[run.phases]\nvote = 3", "run.phases.vote in bad.toml must be a table, not 3"),
+        ("[run.phases]\nvote = 3", "run.phases.vote in bad.toml:5 must be a table, not 3"),
         (
             "[run]\nthinking_tokens = -1",
-            "run.thinking_tokens in bad.toml must be at least 0, not -1",
+            "run.thinking_tokens in bad.toml:5 must be at least 0, not -1",
         ),
         (
             '[run]\nlanguage = "German"',
-            "run.language in bad.toml must be a language tag such as en, de or pt-BR, not 'German'",
+            "run.language in bad.toml:5 must be a language tag such as en, de or pt-BR, not 'German'",
         ),
         (
             '[models."m:a"]\nreasoning_effort = "much"',
-            'models."m:a".reasoning_effort in bad.toml must be one of '
+            'models."m:a".reasoning_effort in bad.toml:5 must be one of '
             "'none', 'low', 'medium' or 'high', not 'much'",
         ),
     ],

@@ -160,17 +160,19 @@ async def test_no_second_request_is_sent_under_a_limit_that_the_budget_lowered(
         assert len(started) == requests
 
 
-SHARED = [
-    ("consensus", 2, 0),
-    ("consensus", 9, 0),
-    ("council", 2, 0),
-    ("council", 4, 0),
-    ("single", 2, 0),
-    ("moa", 3, 0),
-    ("deliberate", 3, 0),
+SHARED: list[tuple[str, int, dict[str, Any]]] = [
+    ("consensus", 2, {}),
+    ("consensus", 9, {}),
+    ("council", 2, {}),
+    ("council", 4, {}),
+    ("single", 2, {}),
+    ("moa", 3, {}),
+    ("deliberate", 3, {}),
+    # The replies are longer than most.
+    ("single", 4, {"factor": 5.0}),
     # With the thoughts they cost several times what is expected.
-    ("council", 2, 1500),
-    ("moa", 3, 1500),
+    ("council", 2, {"thoughts": 1500}),
+    ("moa", 3, {"thoughts": 1500}),
 ]
 
 
@@ -187,19 +189,19 @@ async def one_after_another(node: Node, case: str, cap: float, count: int) -> in
     return count
 
 
-@pytest.mark.parametrize(("case", "affordable", "thoughts"), SHARED)
+@pytest.mark.parametrize(("case", "affordable", "host"), SHARED)
 async def test_of_24_runs_at_once_as_many_finish_as_one_after_another(
-    tmp_path: Path, make: Callable[[Host], Node], case: str, affordable: int, thoughts: int
+    tmp_path: Path, make: Callable[[Host], Node], case: str, affordable: int, host: dict[str, Any]
 ) -> None:
-    cap = (affordable + 0.4) * await cost(make(SizedHost(thoughts=thoughts)), case)
+    cap = (affordable + 0.4) * await cost(make(SizedHost(**host)), case)
     alone = await Database.open(tmp_path / "alone.db")
-    one_by_one = Node(alone, SizedHost(thoughts=thoughts))
+    one_by_one = Node(alone, SizedHost(**host))
     affords = await one_after_another(one_by_one, case, cap, 24)
     await one_by_one.stop()
     await one_by_one.runner._keeper.close()
     await alone.close()
     together = await Database.open(tmp_path / "together.db")
-    node = Node(together, SizedHost(pause=0.002, thoughts=thoughts))
+    node = Node(together, SizedHost(pause=0.002, **host))
     try:
         await at_once([node], case, cap, affords)
     finally:

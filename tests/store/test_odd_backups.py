@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from pnyx.errors import StoreError, UsageError
-from pnyx.store import Database, checksum
+from pnyx.store import Database, backup_values, checksum
 from pnyx.store.copying import backup, restore
 from tests.store.test_copying import everything, filled
 
@@ -144,6 +144,25 @@ async def test_a_hostile_file_is_refused_with_its_reason_and_changes_nothing(
         await restore(target, file)
     assert len(str(refusal.value)) < 400
     assert "restored.db" not in str(refusal.value)
+    assert not any((await target.read(everything)).values())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE runs SET question = hex(zeroblob(500001))",
+        "UPDATE contents SET content = zeroblob(1000001)",
+        "UPDATE events SET body = hex(zeroblob(500001))",
+    ],
+)
+async def test_a_value_that_takes_all_memory_is_refused(
+    statement: str, file: Path, target: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, one of 900 MB was loaded with 2.7 GB of memory, and with 4.5 GB into PostgreSQL."""
+    monkeypatch.setattr(backup_values, "MOST_LENGTH", 1_000_000)
+    execute(statement)(file)
+    with pytest.raises(StoreError, match="is 'longer than 1,000,000'; restore an earlier backup"):
+        await restore(target, file)
     assert not any((await target.read(everything)).values())
 
 

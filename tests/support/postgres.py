@@ -143,9 +143,9 @@ class PostgresServer:
             )
         return False
 
-    def sql(self, statement: str) -> str:
+    def sql(self, statement: str, database: str = "postgres") -> str:
         """Execute a statement as superuser, and return what it prints."""
-        where = (f"--host={self._home}", f"--port={self.port}", "--username=pnyx", "--dbname=postgres")
+        where = (f"--host={self._home}", f"--port={self.port}", "--username=pnyx", f"--dbname={database}")
         how = ("--no-psqlrc", "--quiet", "--tuples-only", "--no-align")
         return self._run("psql", *how, *where, f"--command={statement}")
 

@@ -34,7 +34,7 @@ def describe(settings: Settings) -> tuple[Setting, ...]:
             key = (*prefix, name)
             if isinstance(value, BaseModel | Mapping):
                 yield from walk(value, key)
-            elif prefix in TABLES or key in settings._origins:
+            elif prefix in TABLES or key in settings._set:
                 yield Setting(dotted(key), _masked(key, value), settings.origin(*key))
 
     sections = {name: getattr(settings, name) for name in SECTIONS}

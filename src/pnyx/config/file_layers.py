@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import ConfigError
 from ..phrases import first_of
-from .layers import Key, Layer, Value, dotted, read
+from .layers import Key, Layer, dotted, read
 from .paths import config_dir, expand_path
 from .project_rules import Usual, is_restricted, needs_trust
 from .trust import PROJECT_FILE, untrusted
@@ -59,7 +60,7 @@ def read_files(
             own |= layer
             yield absolute(_renamed(layer), path.parent)
         except ConfigError as exc:
-            problems.append(str(exc))
+            problems.append(f"$PNYX_CONFIG: {exc}" if shown == named and not path.is_file() else str(exc))
 
 
 def _needs_trust(refused: Layer) -> str:
@@ -83,5 +84,5 @@ def absolute(layer: Layer, folder: Path) -> Layer:
         # An impossible path stays as it is; the schema refuses it.
         with suppress(ValueError):
             path = folder / expand_path(url.value)
-            layer[("storage", "url")] = Value(str(path.absolute()), url.origin)
+            layer[("storage", "url")] = replace(url, value=str(path.absolute()))
     return layer

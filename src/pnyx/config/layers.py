@@ -10,13 +10,14 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import ConfigError
+from .key_lines import key_lines
 
-__all__ = ["Key", "Layer", "Tree", "Value", "dotted", "flatten", "merge", "origin", "read", "to_tables"]
+__all__ = ["Key", "Layer", "Tree", "Value", "dotted", "flatten", "merge", "place", "read", "to_tables"]
 
 Key: TypeAlias = tuple[str, ...]
 MAX_DEPTH = 8
@@ -26,10 +27,16 @@ MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and its origin: a file's name, `$VARIABLE`, or "flags"."""
+    """A value and its origin: a file's name, `$VARIABLE`, or "flags". line: where it is in the file."""
 
     value: Any
     origin: str
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """The origin with its line, for messages: "pnyx.toml:4"."""
+        return self.origin if self.line is None else f"{self.origin}:{self.line}"
 
 
 Layer: TypeAlias = dict[Key, Value]
@@ -73,7 +80,12 @@ def read(path: Path, shown: str) -> Layer:
         raise ConfigError(f"{shown} is nested too deeply") from exc
     except ValueError as exc:
         raise ConfigError(f"{shown} contains a number with too many digits") from exc
-    return flatten(document, shown)
+    lines = key_lines(text)
+    layer = flatten(document, shown)
+    for key, value in layer.items():
+        near = (lines.get(key[:length]) for length in range(len(key), 0, -1))
+        layer[key] = replace(value, line=next(filter(None, near), None))
+    return layer
 
 
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -130,8 +142,8 @@ def to_tables(tree: Tree) -> dict[str, Any]:
     return {name: to_tables(v) if isinstance(v, dict) else v.value for name, v in tree.items()}
 
 
-def origin(tree: Tree, key: Iterable[str | int]) -> str:
-    """Return the origin of `key`, of the first value in its table, or of the nearest table around it."""
+def place(tree: Tree, key: Iterable[str | int]) -> str:
+    """Return the place of `key`, of the first value in its table, or of the nearest table around it."""
     node: Value | Tree = tree
     for part in key:
         inner = node.get(str(part)) if isinstance(node, dict) else None
@@ -140,4 +152,4 @@ def origin(tree: Tree, key: Iterable[str | int]) -> str:
         node = inner
     while isinstance(node, dict) and node:
         node = next(iter(node.values()))
-    return node.origin if isinstance(node, Value) else "default"
+    return node.place if isinstance(node, Value) else "default"

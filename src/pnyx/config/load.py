@@ -24,7 +24,7 @@ from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
 from ..similar import closest, nearest
 from .file_layers import absolute, read_files
-from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, origin, to_tables
+from .layers import Key, Layer, Tree, Value, dotted, flatten, merge, place, to_tables
 from .paths import data_dir, models_dir
 from .schema import OWN, SECTIONS, TABLES, RunSettings, Settings, table_at
 
@@ -122,7 +122,7 @@ def load(
     except ValidationError as exc:
         problems += _messages(exc, tree, locations)
         settings = Settings.model_validate(_valid_part(known, exc))
-    settings.note_origins({key: value.origin for layer in layers for key, value in layer.items()})
+    settings.note_origins({key: value for layer in layers for key, value in layer.items()})
     for check in checks:
         problems += check(settings)
     _raise_problems(problems)
@@ -242,16 +242,16 @@ def _unknown_names(tree: Tree, names: Collection[str], locations: Locations) -> 
     for name in tree:
         if name not in SECTIONS and name not in names:
             hint = _suggestion((name,), (), locations()) or nearest(name, (*SECTIONS, *names))
-            yield f"unknown key {dotted([name])} in {origin(tree, [name])}{hint}"
+            yield f"unknown key {dotted([name])} in {place(tree, [name])}{hint}"
     providers, models = tree.get("providers"), tree.get("models")
     configured = tuple(providers) if isinstance(providers, dict) else ()
     for name in configured:
         if not re.fullmatch("[a-z0-9_-]+", name):
-            where = f"{dotted(['providers', name])} in {origin(tree, ['providers', name])}"
+            where = f"{dotted(['providers', name])} in {place(tree, ['providers', name])}"
             yield f"{where}: a provider's name has only a-z, 0-9, _ and -"
     for ref in models if isinstance(models, dict) else ():
         provider, colon, model = ref.partition(":")
-        where = f"{dotted(['models', ref])} in {origin(tree, ['models', ref])}"
+        where = f"{dotted(['models', ref])} in {place(tree, ['models', ref])}"
         if not (provider and colon and model):
             hint = f'; write [models."{host}:{ref}"]' if (host := _only(configured)) else ""
             yield f'{where}: a model is named "provider:model"{hint}'
@@ -262,7 +262,7 @@ def _unknown_names(tree: Tree, names: Collection[str], locations: Locations) -> 
     chosen = _protocol_value(tree)
     if chosen.origin != "default" and isinstance(chosen.value, str) and chosen.value not in names:
         hint = nearest(chosen.value, tuple(names))
-        yield f"run.protocol in {chosen.origin}: no protocol {chosen.value[:40]!r}{hint}"
+        yield f"run.protocol in {chosen.place}: no protocol {chosen.value[:40]!r}{hint}"
 
 
 def _only(names: Collection[str]) -> str | None:
@@ -272,7 +272,7 @@ def _only(names: Collection[str]) -> str | None:
 def _messages(invalid: ValidationError, tree: Tree, locations: Locations) -> Iterator[str]:
     for error in invalid.errors(include_url=False):
         key = tuple(part for part in error["loc"] if part not in ("protocols", "[key]"))
-        name, where = dotted(key), origin(tree, key)
+        name, where = dotted(key), place(tree, key)
         if error["type"] == "extra_forbidden":
             table = table_at([str(part) for part in key[:-1]])
             yield f"unknown key {name} in {where}" + (
@@ -312,7 +312,7 @@ def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> I
     for name, table in settings.protocols.items():
         options = registry[name].options
         for option, value in table.items():
-            where = f"{dotted([name, option])} in {settings.origin(name, option)}"
+            where = f"{dotted([name, option])} in {settings.place(name, option)}"
             if option not in options:
                 yield f"unknown key {where}{_suggestion((name, option), options, _locations())}"
             elif isinstance(value, Mapping | list):
@@ -321,7 +321,7 @@ def protocol_problems(settings: Settings, registry: Mapping[str, Protocol]) -> I
                 try:
                     registry[name].resolve_options({option: value})
                 except UsageError as exc:
-                    yield f"{exc} (in {settings.origin(name, option)})"
+                    yield f"{exc} (in {settings.place(name, option)})"
 
 
 def phase_problems(settings: Settings, registry: Iterable[Protocol]) -> Iterator[str]:
@@ -329,7 +329,7 @@ def phase_problems(settings: Settings, registry: Iterable[Protocol]) -> Iterator
     known = sorted({phase for protocol in registry for phase in protocol.phases.names})
     for name in settings.run.phases:
         if name not in known:
-            where = f"{dotted(['run', 'phases', name])} in {settings.origin('run', 'phases', name)}"
+            where = f"{dotted(['run', 'phases', name])} in {settings.place('run', 'phases', name)}"
             yield f"{where}: no protocol has a phase of this name{_suggestion((name,), known, {})}"
 
 

@@ -21,6 +21,7 @@ from ..similar import among, nearest
 from ..times import parse_duration
 from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
+from .layers import Key, Layer, Value
 from .panel_settings import PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
 from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
@@ -301,19 +302,22 @@ class Settings(Table):
     worker: WorkerSettings = WorkerSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     protocols: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
-    _origins: Mapping[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
-    _origins_of_tables: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
+    _set: dict[Key, Value] = PrivateAttr(default_factory=dict)
 
     def origin(self, *key: str) -> str:
         """Return the origin of a key or of its table: a file, `$VARIABLE`, "flags", or "default"."""
-        return self._origins.get(key) or self._origins_of_tables.get(key, "default")
+        return self._set[key].origin if key in self._set else "default"
 
-    def note_origins(self, origins: Mapping[tuple[str, ...], str]) -> None:
+    def place(self, *key: str) -> str:
+        """Return the origin of a key or of its table with its line in a file, for messages."""
+        return self._set[key].place if key in self._set else "default"
+
+    def note_origins(self, layer: Layer) -> None:
         """Note the origins of all keys that are set. A table has that of the first key in it."""
-        self._origins = origins
-        for key, where in origins.items():
+        self._set = dict(layer)
+        for key, value in layer.items():
             for length in range(len(key)):
-                self._origins_of_tables.setdefault(key[:length], where)
+                self._set.setdefault(key[:length], value)
 
     def provider(self, name: str) -> ProviderSettings:
         """Return the provider called `name`: a configured one, or an installed kind of that name.
@@ -335,9 +339,9 @@ class Settings(Table):
         known = ", ".join(self.panels)
         there = f"there are: {known}" if known else "none is saved: `pnyx init` saves one"
         if ":" in name:
-            there += "; to name a model, use -m"
+            there += f'; to name a model, use "models": ["{name}"]'
         elif name in installed(PROTOCOLS):
-            there += f"; {name} is a protocol: use -p {name}"
+            there += f'; {name} is a protocol: use "protocol": "{name}"'
         raise NotFound(f"no saved panel {name[:80]!r}{among(name, self.panels, there)}")
 
     def with_provider_objects(self, names: Iterable[str]) -> Settings:

@@ -20,8 +20,8 @@ from ..times import parse_duration, stamp
 __all__ = ["changed_limits", "described", "parse_expiry", "time_after"]
 
 LISTS = frozenset(("aliases", "panels", "protocols", "models"))
-NOTHING = "none"
-"""The value that removes a limit."""
+UNLIMITED, UNCLEAR = "unlimited", "none"
+"""The value that removes a limit, and one that is refused: `models=none` may mean all models or none."""
 
 
 def time_after(duration: str, option: str, other: str = "") -> str:
@@ -54,7 +54,7 @@ def parse_expiry(text: str) -> str | None:
 def changed_limits(stored: str | None, changes: Iterable[str]) -> str | None:
     """Return stored limits with changes such as "runs_at_once=4" or "models=openai:*,lab:*", as JSON.
 
-    A change to `none` removes a limit. Raises `UsageError`.
+    A change to `unlimited` removes a limit. Raises `UsageError`.
     """
     values = read_limits(stored).model_dump(exclude_unset=True) if stored else {}
     for change in changes:
@@ -64,8 +64,15 @@ def changed_limits(stored: str | None, changes: Iterable[str]) -> str | None:
             hint = nearest(name, KeyLimits.model_fields)
             raise UsageError(f"--limit: {name[:40]!r} is no limit{hint}; there are: {known}")
         if not equals or not text:
-            raise UsageError(f"--limit: give {name} a value, as in {name}=VALUE; {name}={NOTHING} removes it")
-        if text == NOTHING:
+            raise UsageError(
+                f"--limit: give {name} a value, as in {name}=VALUE; {name}={UNLIMITED} removes it"
+            )
+        if text == UNCLEAR:
+            raise UsageError(
+                f"--limit: {name}={UNCLEAR} is not clear: {name}={UNLIMITED} removes the limit, and "
+                "pnyx serve --revoke-key NAME ends a key"
+            )
+        if text == UNLIMITED:
             values.pop(name, None)
         else:
             values[name] = text.split(",") if name in LISTS else _number(text)

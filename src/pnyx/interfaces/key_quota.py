@@ -72,8 +72,7 @@ class KeyQuota:
         # What calls in flight have reserved is not spent: some of it comes back.
         left = cap - account.spent_nusd
         expected = await self._expected(spec, resumed)
-        # The first run of a day, if it fits into none, is paused by the ledger, which says what it needs.
-        if left <= 0 or (left < expected and (expected <= cap or account.spent_nusd)):
+        if left <= 0 or left < expected:
             midnight = datetime.combine(today.date() + timedelta(days=1), datetime.min.time(), UTC)
             event = budget_event("exhausted", account.within(cap), today.isoformat())
             event = replace(event, expected_usd=expected / NUSD)

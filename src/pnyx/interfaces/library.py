@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
 from types import UnionType
@@ -22,7 +22,6 @@ from typing import Any, TypeAlias
 
 from pydantic import SkipValidation
 
-from .. import protocols
 from ..config.schema import Settings
 from ..core.context.files import File, Source
 from ..core.events import Event
@@ -34,12 +33,14 @@ from ..providers.registry import Providers
 from ..run.handle import RunHandle
 from ..run.options.responses import Response
 from ..run.request import OPTIONS, RunRequest
-from ..run.resolve import Amount, check_arguments, resolve
+from ..run.resolve import Amount, check_arguments, find_protocol, resolve
 from ..run.result import Result
 from ..run.runner import Runner
 from ..similar import among
 from ..store.records.labels import LabelChange
+from .existing_database import existing_database
 from .open_settings import open_settings
+from .option_names import with_keywords
 from .run_records import RunRecords
 from .service import RunService
 
@@ -236,15 +237,24 @@ async def open_runner(
     settings: default is those of the command line. providers: as in `ask`, for all runs of this runner. On
     exit, runs under way are interrupted; they can be resumed.
     """
+    async with _open_new_service(settings, providers) as service:
+        yield service.runner
+
+
+@asynccontextmanager
+async def _open_new_service(
+    settings: Settings | None, providers: Mapping[str, AnyProvider] | None, *, stored: bool = False
+) -> AsyncIterator[RunService]:
+    """Open the service. stored: for runs that are stored, so a database that is missing is not created."""
     _check_type("settings", settings, Settings | None, "the result of pnyx.load_settings()")
     _check_type("providers", providers, Mapping | None, "a mapping of names to objects")
     for name in providers or ():
         _check_type("a key of providers", name, str, "text")
     all_settings = (settings or open_settings()).with_provider_objects(providers or ())
-    async with RunService.open(
-        all_settings, providers=Providers(all_settings, extra=providers), embedded=True
-    ) as service:
-        yield service.runner
+    with existing_database(all_settings) if stored else nullcontext(all_settings) as chosen:
+        hosts = Providers(chosen, extra=providers)
+        async with RunService.open(chosen, providers=hosts, embedded=True, create=not stored) as service:
+            yield service
 
 
 def _check_type(name: str, value: object, kind: type | UnionType, need: str) -> None:
@@ -258,16 +268,17 @@ async def _open_service(
     providers: Mapping[str, AnyProvider] | None = None,
     settings: Settings | None = None,
     runner: Runner | None = None,
+    stored: bool = True,
 ) -> AsyncIterator[RunService]:
-    """Open the service on `runner`, or on a new runner that is closed on exit."""
+    """Open the service on `runner`, or on a new runner that is closed on exit. stored: of a new one."""
     _check_type("runner", runner, Runner | None, "the value of `async with pnyx.open_runner() as runner`")
     if runner is not None:
         if providers or settings:
             raise UsageError("a runner has its own settings and providers: pass them to pnyx.open_runner")
         yield RunService(runner)
         return
-    async with open_runner(settings, providers=providers) as opened:
-        yield RunService(opened)
+    async with _open_new_service(settings, providers, stored=stored) as service:
+        yield service
 
 
 @asynccontextmanager
@@ -280,13 +291,24 @@ async def _start_run(
     **request: Any,
 ) -> AsyncIterator[RunHandle]:
     """Start a run on `runner`, or on a new runner that is closed on exit. request: as in `ask`."""
-    async with _open_service(providers=providers, settings=settings, runner=runner) as service:
+    async with _open_service(providers=providers, settings=settings, runner=runner, stored=False) as service:
         options = request.pop("options", None)
-        run_request = _request(service.settings, options, question=question, **request)
-        read = await read_files(run_request.files, service.settings.context, paths=True)
-        handle = await service.start(resolve(replace(run_request, files=read.files), service.settings))
+        with _naming_keywords():
+            run_request = _request(service.settings, options, question=question, **request)
+            read = await read_files(run_request.files, service.settings.context, paths=True)
+            handle = await service.start(resolve(replace(run_request, files=read.files), service.settings))
         with _interrupt_on_exit(handle):
             yield handle
+
+
+@contextmanager
+def _naming_keywords() -> Iterator[None]:
+    """Let the messages of errors name options as this module does."""
+    try:
+        yield
+    except UsageError as exc:
+        exc.args = (with_keywords(str(exc)),)
+        raise
 
 
 @contextmanager
@@ -314,7 +336,7 @@ def _request(
     if protocol is None and isinstance(name := values.get("panel"), str):
         protocol = settings.saved_panel(name).protocol
     if protocol is None or isinstance(protocol, str):
-        known = protocols.get(protocol or settings.run.protocol)
+        known = find_protocol(protocol or settings.run.protocol, settings)
         for name in {**(options or {}), **extra}:
             if name not in known.options:
                 names = f"it has: {', '.join(sorted(known.options)) or 'none'}"

@@ -49,7 +49,7 @@ def panel_problems(settings: Settings) -> Iterator[str]:
 
 
 def _seats(settings: Settings) -> Iterator[str]:
-    where = f"panel.seats in {settings.origin('panel', 'seats')}"
+    where = f"panel.seats in {settings.place('panel', 'seats')}"
     catalogue, seats = Catalogue(settings), settings.panel.seats
     # First each seat alone, then all together, which checks their number.
     for group in (*((seat,) for seat in seats), seats):
@@ -71,7 +71,7 @@ def _saved_panels(settings: Settings) -> Iterator[str]:
         try:
             resolve(RunRequest(question="?", panel=name), settings)
         except UsageError as exc:
-            yield f"{dotted(['panels', name])} in {settings.origin('panels', name)}: {exc}"
+            yield f"{dotted(['panels', name])} in {settings.place('panels', name)}: {exc}"
 
 
 def _is_wrong(settings: Settings, protocol: str) -> bool:

@@ -130,7 +130,7 @@ def limit_problems(settings: Settings) -> Iterator[str]:
     """Yield the problems of `[serve.keys]`: names of no key, and patterns that match nothing."""
     providers = {*settings.providers, *installed(PROVIDERS)}
     for owner, limits in settings.serve.keys.items():
-        where = f"serve.keys.{owner} in {settings.origin('serve', 'keys', owner)}"
+        where = f"serve.keys.{owner} in {settings.place('serve', 'keys', owner)}"
         try:
             check_name(owner)
         except UsageError as exc:

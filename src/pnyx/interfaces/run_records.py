@@ -28,7 +28,7 @@ from ..store.records.deletion import delete_run
 from ..store.records.entries import PAGE, WHOLE_PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
-from ..store.space import give_back
+from ..store.space import give_back, give_back_meanwhile
 from .keys import hash_key
 from .overviews import Overviews
 from .shares import DEFAULT_S, expiry, new_token
@@ -65,9 +65,12 @@ class RunRecords:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, settings: Settings) -> AsyncIterator[Self]:
-        """Open the records of the configured database for a short command; it is closed on exit."""
-        database = await Database.open(database_url(settings), short=True)
+    async def open(cls, settings: Settings, *, create: bool = False) -> AsyncIterator[Self]:
+        """Open the records of the configured database for a short command; it is closed on exit.
+
+        create, errors: as for `Database.open`.
+        """
+        database = await Database.open(database_url(settings), short=True, create=create)
         try:
             yield cls(database)
         finally:
@@ -189,12 +192,11 @@ class RunRecords:
         return await self._database.write(work)
 
     async def delete(self, prefix: str, owner: str | None = None) -> store.RunRow:
-        """Delete a run for good, and return the row that it had. Its costs and its outcome stay.
-
-        Raises `NotFound`; `Running` if a process runs it or a worker will.
-        """
+        """Delete a run for good, and return its row; costs and outcome stay. Raises `NotFound`, `Running`."""
         work = partial(delete_run, prefix=prefix, owner=owner, is_active=is_active)
-        return await self._database.write(work)
+        row = await self._database.write(work)
+        await give_back_meanwhile(self._database)
+        return row
 
     async def prunable(self, rule: Rule) -> Prunable:
         """What a rule for old runs would delete."""

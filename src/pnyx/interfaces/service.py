@@ -91,17 +91,18 @@ class RunService(RunRecords):
         worker: bool = False,
         log: JsonLog | None = None,
         embedded: bool = False,
+        create: bool = True,
     ) -> AsyncIterator[Self]:
         """Open the service on the configured database; on exit, its runs are interrupted and saved.
 
         providers: default is the configured ones. queued: open the database's queue too. worker: whether this
         process is a `pnyx worker`. log: where its runs are logged. embedded: whether the process
-        is a program that uses pnyx as a library. Raises `ConfigError`, `StoreError`.
+        is a program that uses pnyx as a library. create, errors: as for `Database.open`.
         """
         async with (
             _open_telemetry(settings, log, embedded) as telemetry,
             open_queue(database_url(settings)) if queued else nullcontext() as queue,
-            Runner.open(settings, providers, worker=worker) as runner,
+            Runner.open(settings, providers, worker=worker, create=create) as runner,
         ):
             service = cls(runner, queue, telemetry)
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -303,8 +304,8 @@ def _check_single(spec: str) -> None:
     """Raise `UsageError` if `spec` names several models, as "lab:alpha,lab:beta" does."""
     names = re.split(r"[,;\s]+", spec.strip(" ,;"))
     if len(names) > 1 and (":" not in spec or all(re.match("[a-z0-9_-]+:.", name) for name in names)):
-        each = " ".join(f"-m {name}" for name in names)
-        raise UsageError(f"{spec[:80]!r} names {len(names)} models; name each by itself: {each[:160]}")
+        each = f'"models": {json.dumps([name[:80] for name in names[:4]], ensure_ascii=False)}'
+        raise UsageError(f"{spec[:80]!r} names {len(names)} models; name each by itself: {each}")
 
 
 def _parse_ref(ref: str, settings: Settings | None) -> tuple[str, str]:

@@ -73,7 +73,8 @@ def _no_model_message(hosts: Mapping[str, ProviderSettings], usable: Collection[
     if usable:
         names = ", ".join(name for name in hosts if name in usable)
         first = next(name for name in hosts if name in usable)
-        return f"no model of {names} is named; name one with -m {first}:MODEL, or in [panel] seats"
+        named = f'"models": ["{first}:MODEL"]'
+        return f"no model of {names} is named; name one with {named}, or in [panel] seats"
     keys = [f"${' or $'.join(key_variables(h))} ({name})" for name, h in hosts.items() if key_variables(h)]
     if not keys:
         return f"the kinds of {', '.join(hosts)} cannot be used; run pnyx doctor, or name seats in [panel]"

@@ -66,14 +66,15 @@ def configure(
 ) -> ProviderConfig:
     """What the kind of the provider called `name` opens it with.
 
-    beyond_text: whether its requests have tools or images. Raises `ConfigError` if the kind cannot be used,
-    its extra is not installed, or the key or address that it requires is not set.
+    beyond_text: whether its requests have tools, images or schemas that only its SDK writes. Raises
+    `ConfigError` if the kind cannot be used, its extra is not installed, or the key or address that it
+    requires is not set.
     """
     kind = KINDS.get(provider.kind)
     if kind.extra is not None:
         need(kind.extra, f"provider {name}")
     if beyond_text and kind.sdk_extra is not None:
-        need(kind.sdk_extra, f"provider {name}, for tools and images,")
+        need(kind.sdk_extra, f"provider {name}, for tools, images and answer schemas,")
     for problem in _problems(kind, provider):
         raise ConfigError(f"provider {name} {problem}")
     return ProviderConfig(
@@ -122,7 +123,7 @@ def problems(settings: Settings) -> Iterator[str]:
     for name, provider in settings.providers.items():
         kind = KINDS.find(provider.kind)
         if kind is not None or provider.kind == OWN:
-            where = f"providers.{name} in {settings.origin('providers', name)}"
+            where = f"providers.{name} in {settings.place('providers', name)}"
             yield from (f"{where} {problem}" for problem in _problems(kind, provider))
 
 

@@ -20,7 +20,7 @@ def suggest_reference(ref: str, settings: Settings | None) -> str:
     name = ref.strip().partition("*")[0].removesuffix(":")
     if settings is not None:
         if name in settings.panels:
-            return f"; {name} is a saved panel: use -P {name}"
+            return f'; {name} is a saved panel: use "panel": "{name}"'
         known = {one.partition(":")[2]: one for one in (*settings.models, *settings.panel.seats)}
         if found := closest(name, known, ALIKE):
             return f"; did you mean {known[found].partition('*')[0]}?"

@@ -63,7 +63,7 @@ class Providers:
     def check(self, names: Iterable[str], beyond_text: Collection[str] = ()) -> None:
         """Raise `ConfigError` for all that the providers called `names` lack, such as keys.
 
-        beyond_text: those whose requests have tools or images.
+        beyond_text: those whose requests have tools, images or schemas that only an SDK writes.
         """
         problems = Problems()
         for name in dict.fromkeys(names):

@@ -48,7 +48,7 @@ from .options.saved_panels import with_saved_panel
 from .request import OPTIONS, Kind, RunRequest
 from .spec import Spec, check_question
 
-__all__ = ["Amount", "check_arguments", "resolve", "shared_caps"]
+__all__ = ["Amount", "check_arguments", "find_protocol", "resolve", "shared_caps"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -128,7 +128,7 @@ def resolve(
     with problems:
         panel_preset, placed, judge = _seats(values, settings, label_seed)
     with problems:
-        protocol = _protocol(values.protocol or settings.run.protocol, settings)
+        protocol = find_protocol(values.protocol or settings.run.protocol, settings)
         options = {**_options(settings, protocol, values.preset, panel_preset), **filled.protocol_options}
         options = protocol.resolve_options(options)
     checked = _checked(values, settings, problems)
@@ -323,13 +323,13 @@ def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:
     return DefaultPanel(refs) if refs else default_panel(settings)
 
 
-def _protocol(name: str, settings: Settings) -> Protocol:
+def find_protocol(name: str, settings: Settings) -> Protocol:
     """Return the protocol. Raises `NotFound`, which knows that a saved panel is no protocol."""
     try:
         return protocols.get(name)
     except NotFound as exc:
         if name in settings.panels:
-            raise NotFound(f"no protocol {name!r}; {name} is a saved panel: use -P {name}") from exc
+            raise NotFound(f'no protocol {name!r}; {name} is a saved panel: use "panel": "{name}"') from exc
         raise
 
 

@@ -11,6 +11,7 @@ from ..config.schema import Settings
 from ..config.stored_keys import ENVIRONMENT
 from ..core.events import Event
 from ..core.models import REVISION
+from ..core.steps import Schema
 from ..errors import ConfigError
 from ..protocols.shared import grounding
 from ..providers.installed import address, key_variables
@@ -42,8 +43,20 @@ __all__ = ["RunResources", "check_providers"]
 def check_providers(spec: Spec, providers: Providers) -> None:
     """Raise `ConfigError` for all that the providers of the seats lack, such as keys."""
     seats, images = spec.callable_seats, any(file.is_image for file in spec.files)
-    beyond_text = {seat.provider for seat in seats if spec.tools or (images and seat.images)}
+    beyond_text = {
+        seat.provider for seat in seats if spec.tools or _has_loose_schema(spec) or (images and seat.images)
+    }
     providers.check((seat.provider for seat in seats), beyond_text)
+
+
+def _has_loose_schema(spec: Spec) -> bool:
+    """Whether the answer is to have a form that only the SDKs can request."""
+    if spec.answer_schema is None:
+        return False
+    # Few runs have a schema, and what writes requests takes long to import.
+    from ..providers.hosted.plain import is_strict
+
+    return not is_strict(Schema.of("answer", spec.answer_schema))
 
 
 class RunResources:
@@ -75,7 +88,7 @@ class RunResources:
             opened, notes = await asyncio.to_thread(open_tools, self.settings.tools, ENVIRONMENT, missing)
             self.toolbox = Toolbox({**self.toolbox.tools, **opened.tools})
         if spec.ground and grounding.TOOL not in self.toolbox.tools:
-            raise ConfigError(f"--ground needs a search service; {notes[-1]}")
+            raise ConfigError(f'"ground" needs a search service; {notes[-1]}')
         if without_search:
             notes = (*notes, missing_search_note(without_search, SEARCH in self.toolbox.tools))
         return notes

@@ -80,10 +80,10 @@ class Runner:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings, providers: Providers | None = None, *, worker: bool = False
+        cls, settings: Settings, providers: Providers | None = None, worker: bool = False, create: bool = True
     ) -> AsyncIterator[Self]:
-        """Open a runner on the configured database; at the end, its runs are interrupted and saved."""
-        database = await Database.open(database_url(settings))
+        """Open a runner on the database, see `Database.open`; at the end, its runs are interrupted."""
+        database = await Database.open(database_url(settings), create=create)
         runner = cls(settings, database, providers or Providers(settings), worker)
         try:
             yield runner

@@ -278,8 +278,8 @@ class Spec:
             enough = [other.name for other in protocols.loaded() if other.quorum <= len(self.seats)]
             raise UsageError(
                 f"{self.protocol} needs {self.quorum} seats, the panel has {len(self.seats)}; "
-                f"add models with --model, or seats of one model: --model '{one}*3'"
-                + (f", or another protocol with -p: {', '.join(enough)}" if enough else "")
+                f'add models with "models", or seats of one model: "models": ["{one}*3"]'
+                + (f', or another protocol with "protocol": {", ".join(enough)}' if enough else "")
             )
         if self.judge is not None and not self.protocol_def.judged:
             judged = [one.name for one in protocols.loaded() if one.judged]

@@ -26,12 +26,15 @@ _ID = '"id" = \'\' OR length("id") > 40 OR "id" GLOB \'*[^a-z0-9]*\''
 """The condition under which no run can have an id: no command would find the run."""
 MOST_FLOAT = 1e12
 """Times are in seconds since 1970."""
+MOST_LENGTH = 1 << 28
+"""The most characters or bytes of a value: it is loaded in one piece, and no model reads a text that long."""
 
 
 def check_values(connection: sqlite3.Connection) -> None:
     """Raise `StoreError` if a value of an SQLite database is not of its column's type, or not possible.
 
-    Numbers are finite, and amounts, counts and sums at least 0. An earlier version lacks some columns.
+    Numbers are finite, and amounts, counts and sums at least 0. No text is longer than `MOST_LENGTH`. An
+    earlier version lacks some columns.
     """
     for table in metadata.sorted_tables:
         there = {
@@ -49,9 +52,17 @@ def check_values(connection: sqlite3.Connection) -> None:
 def _query(table: Table, wrong: dict[str, str]) -> str:
     """The name and value of the first column of a row that is wrong."""
     names = " ".join(f"WHEN {test} THEN '{name}'" for name, test in wrong.items())
-    values = " ".join(f'WHEN {test} THEN "{name}"' for name, test in wrong.items())
+    values = " ".join(f"WHEN {test} THEN {_shown(name)}" for name, test in wrong.items())
     rows = f"FROM {table.name} WHERE {' OR '.join(wrong.values())} LIMIT 1"
     return f"SELECT CASE {names} END, CASE {values} END {rows}"
+
+
+def _shown(name: str) -> str:
+    """What an error says of a value."""
+    return (
+        f"CASE WHEN length(\"{name}\") > {MOST_LENGTH} THEN 'longer than {MOST_LENGTH:,}' "
+        f'WHEN typeof("{name}") IN (\'text\', \'blob\') THEN substr("{name}", 1, 80) ELSE "{name}" END'
+    )
 
 
 def _wrong(column: Column[object]) -> str:
@@ -63,5 +74,5 @@ def _wrong(column: Column[object]) -> str:
         return f"({test} OR {_ID})"
     bounds = {Integer: (0, round(MOST * NUSD)), Float: (-MOST_FLOAT, MOST_FLOAT)}.get(kind)
     if bounds is None:
-        return f"({test})"
+        return f'({test} OR length("{column.name}") > {MOST_LENGTH})'
     return f'({test} OR "{column.name}" NOT BETWEEN {bounds[0]} AND {bounds[1]})'

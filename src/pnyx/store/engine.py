@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from sqlalchemy import Connection, delete, insert
 
 from ..config.database_url import parse_database_url
-from ..errors import ConfigError, StoreError
+from ..errors import ConfigError, NoTables, StoreError
 from ..times import now
 from .clock import read_clock
 from .documents.conversion import convert
@@ -89,13 +89,14 @@ class Database:
         """Whether the disk was full, since when nothing as large as `PROBE_BYTES` was written."""
 
     @classmethod
-    async def open(cls, url: str | Path, *, short: bool = False) -> Database:
+    async def open(cls, url: str | Path, *, short: bool = False, create: bool = True) -> Database:
         """Open the database at a URL or an SQLite path; create or migrate it if necessary.
 
         short: whether it is closed again within seconds, so that other processes may wait for that. Then it
         can be read on a full disk too: the index that SQLite keeps beside its log is in memory.
         Raises `StoreError`, with the name of the database, if it is damaged, newer than this pnyx, not a
-        pnyx database, or cannot be reached. Nothing is overwritten. Raises `ConfigError` for a bad URL.
+        pnyx database, or cannot be reached. Nothing is overwritten. Raises `ConfigError` for a bad URL, and
+        `NoTables` if `create` is off and the database of a server is empty.
         """
         try:
             where = parse_database_url(str(url))
@@ -118,13 +119,18 @@ class Database:
         try:
             with StoreErrors(name, Exception):
                 state = await backend.read(read_state)
+            if state.is_empty and database.is_server and not create:
+                raise NoTables(
+                    f"database {name} has no tables yet. Check the name; `pnyx ask`, `pnyx serve` and "
+                    "`pnyx worker` create them"
+                )
             if state.revision != REVISION:
                 earlier = ", written by an earlier pnyx, cannot be migrated" if state.revision else ""
                 with StoreErrors(f"{name}{earlier}"):
                     await backend.write([lambda connection: migrate(connection, name)], repeatable=True)
                 state = await backend.read(read_state)
                 if state.is_converting and await convert(database, CONVERT_S):
-                    state = State(REVISION, False)
+                    state = State(REVISION, False, False)
             await database.compare_clocks()
             if state.is_converting:
                 database._conversion = asyncio.create_task(database._convert())

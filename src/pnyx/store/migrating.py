@@ -35,12 +35,14 @@ class State(NamedTuple):
 
     revision: str | None
     is_converting: bool
+    is_empty: bool
 
 
 def read_state(connection: Connection) -> State:
     revision = _revision(connection)
     is_current = revision is not None and revision == REVISION
-    return State(revision, is_current and is_pending(connection))
+    is_empty = revision is None and not _tables(connection)
+    return State(revision, is_current and is_pending(connection), is_empty)
 
 
 def _check_encoding(connection: Connection, name: str) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from ..errors import StoreError
+from .engine import Database
+from .prepared import driver_of
 from .sqlite import BUSY_S, INCREMENTAL
 
-__all__ = ["give_back"]
+__all__ = ["give_back", "give_back_meanwhile"]
 
 STEP_PAGES = 512
 """Pages that one transaction moves: 2 MB. Others write in between."""
@@ -46,6 +50,29 @@ def give_back(file: Path, *, rewrite: bool) -> int:
             "To shrink the file, repeat the command"
         ) from exc
     return max(0, before - _bytes(file))
+
+
+async def give_back_meanwhile(database: Database) -> None:
+    """Shrink an SQLite file by its free pages while the database works, after a run was deleted.
+
+    The file of an earlier version stays as long as it is, and new runs use the pages.
+    """
+    with suppress(StoreError):  # the run is deleted all the same
+        while await database.write(_move_some):
+            pass
+
+
+def _move_some(connection: Connection) -> bool:
+    """Move the pages of one step in this transaction, and return whether there are more."""
+    if connection.dialect.name != "sqlite":
+        return False
+    driver = driver_of(connection)
+    if _pragma(driver, "auto_vacuum") != INCREMENTAL:
+        return False
+    free = _pragma(driver, "freelist_count")
+    for _ in range(min(free, STEP_PAGES)):
+        driver.execute("PRAGMA incremental_vacuum(1)")
+    return free > STEP_PAGES
 
 
 def _move_pages(connection: sqlite3.Connection) -> None:

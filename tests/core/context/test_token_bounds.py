@@ -42,10 +42,16 @@ def test_an_encoding_is_known_by_the_name_of_the_model(model: str, known: bool) 
     assert (most_tokens(text, model) < most_tokens(text)) is known
 
 
-def test_few_letters_of_other_languages_make_a_text_no_longer_slavic() -> None:
-    text = "четыре сервиса " * 60
-    assert most_tokens(text + "ө" * 9) > 1.2 * most_tokens(text)
-    assert script_counts((text + "Ґ").encode())["Slavic"] == sum(map(str.isalpha, text))
+@pytest.mark.parametrize(
+    ("words", "script", "letter"),
+    [("четыре сервиса ", "Slavic", "ө"), ("أربع خدمات ", "Arabic", "ک"), ("أربع خدمات ", "Arabic", "\u064e")],
+)
+def test_few_letters_of_other_languages_make_a_text_one_of_these(
+    words: str, script: str, letter: str
+) -> None:
+    text = words * 80
+    assert most_tokens(text + letter * 9, MODELS[0]) > 1.2 * most_tokens(text, MODELS[0])
+    assert script_counts((text + letter).encode())[script] == sum(map(str.isalpha, text))
 
 
 @given(st.text(max_size=200), st.sampled_from(MODELS))

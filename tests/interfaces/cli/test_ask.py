@@ -343,3 +343,16 @@ def test_only_the_known_embedded_models_are_called_tiny(
     assert done.code == 3
     assert ("tiny embedded models" in done.err) == tiny
     assert ("fetch it with: pnyx models pull smollm2-135m" in done.err) == tiny
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_real_models_are_explained_to_who_has_chosen_no_panel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: bool
+) -> None:
+    panel = '[panel]\nseats = ["embedded:smollm2-135m*3"]\n'
+    (tmp_path / "mine.toml").write_text(panel if chosen else "[run]\nretries = 1\n")
+    monkeypatch.setenv("PNYX_CONFIG", str(tmp_path / "mine.toml"))
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path))
+    done = pnyx("ask", "Why?", "-p", "voting", *(() if chosen else ("-m", "embedded:smollm2-135m*3")))
+    assert "tiny embedded models" in done.err
+    assert ("Set one API key" in done.err) == (not chosen)

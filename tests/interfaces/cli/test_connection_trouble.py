@@ -131,6 +131,7 @@ def test_certificates_that_cannot_be_read(
     _trust.cache_clear()
     lines = ask(tmp_path, "https://localhost:9/v1")
     _trust.cache_clear()
+    check(lines, "localhost:9: ", f"in {file} cannot be read")
     check(lines, "localhost:9: ", "name a file in PEM form in SSL_CERT_FILE, or unset it")
     # Nothing was sent, so nothing is charged and nothing is tried again.
     assert "charged" not in "".join(lines)

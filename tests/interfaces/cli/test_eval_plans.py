@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from pnyx.core.models import money
 from pnyx.evaluate.execution.arm_names import MOST_SAMPLES
 from tests.interfaces.cli.test_eval import ARMS, N, loaded, measure, skilled
 from tests.interfaces.shell import pnyx
@@ -48,3 +51,41 @@ def test_a_dry_run_counts_the_calls_of_the_judge(skilled: ScriptedHost, tmp_path
     assert document["judge"]["calls"] == [40, 40]
     assert document["judge"]["cost_usd"] > 40 * document["lab:alpha"]["cost_usd"] / 5
     assert skilled.log == []
+
+
+def test_the_expected_cost_is_that_of_all_questions_and_of_as_many_samples_as_cost_what_the_panel_does(
+    skilled: ScriptedHost, tmp_path: Path
+) -> None:
+    def expected(*texts: str) -> dict[str, float]:
+        rows = [{"question": text, "target": 1} for text in texts]
+        (tmp_path / "some.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        document = pnyx("eval", "some.jsonl", *ARMS, "--dry-run", "--json").json
+        return dict(document["expected_usd"])
+
+    short, long = "x" * 100, "x" * 20_000
+    each, both = [expected(short), expected(long)], expected(short, long)
+    for arm, usd in both.items():
+        assert usd == pytest.approx(each[0][arm] + each[1][arm], rel=1e-3)
+    panel = sum(both[f"lab:{name}"] for name in ("alpha", "beta", "gamma"))
+    assert both["self-consistency"] == pytest.approx(panel)
+
+
+def test_earlier_runs_correct_the_expected_cost_of_an_evaluation_and_of_a_batch(
+    skilled: ScriptedHost, tmp_path: Path
+) -> None:
+    batch = tmp_path / "batch.jsonl"
+    batch.write_text('{"question": "Case 99: what is 99 + 5?"}\n')
+
+    def expected() -> tuple[dict[str, float], str]:
+        evaluation = pnyx("eval", "sums.jsonl", *ARMS, "--dry-run", "--json").json["expected_usd"]
+        return evaluation, pnyx("batch", str(batch), "-m", "lab:alpha", "-p", "single", "--dry-run").out
+
+    before, usual = expected()
+    done = pnyx("ask", "Case 98: what is 98 + 5?", "-p", "single", "-m", "lab:alpha", "--json")
+    after, learned = expected()
+    cost = done.json["usage"]["cost_usd"]
+    # Its replies are far shorter than usual ones.
+    assert before["lab:alpha"] > 3 * N * cost
+    assert after["lab:alpha"] == pytest.approx(N * cost, rel=0.2)
+    assert usual != learned
+    assert f"about {money(cost)} is expected" in learned

@@ -41,6 +41,8 @@ def test_keys_in_the_environment_become_a_panel_of_three_seats_or_more(
     done = init("--no-test", "--style", style, "--budget", "0.4")
     assert (done.code, done.out) == (0, ""), done.err
     assert "a question costs about $" in done.err
+    proposed = done.err.partition("Proposed panel\n")[2].partition("wrote")[0]
+    assert all(line.startswith("  ") for line in proposed.splitlines())
     monkeypatch.setenv("PNYX_CONFIG", "new.toml")
     settings = open_settings(panel=True)
     assert settings.budget.run_usd == 0.4
@@ -87,7 +89,7 @@ def test_a_budget_of_another_file_does_not_stop_a_panel_without_prices(host: Scr
     user_file.write_text("[budget]\nday_usd = 2.0\n")
     done = init("--base-url", host.openai, "--model", "local:alpha")
     assert done.code == 0, done.err
-    assert f"fill in the prices there first: budget.day_usd in {user_file} refuses" in done.err
+    assert f"fill in the prices there first: budget.day_usd in {user_file}:2 refuses" in done.err
     text = Path("new.toml").read_text()
     assert 'seats = ["local:alpha*3"]' in text
     Path("new.toml").write_text(text.replace("# [", "[").replace("# input", "input").replace("# out", "out"))

@@ -71,7 +71,7 @@ def swapped(name: str, place: int) -> str:
             "names 2 models; name each by itself: -m lab:alpha -m lab:",
         ),
         (["ask", "Why?", "-m", "gpt-4o, o3"], "names 2 models; name each by itself: -m gpt-4o -m o3"),
-        (["ask", "Why?", "-p", "consensus", "-m", "lab:alpha"], "seats of one model: --model 'lab:alpha*3'"),
+        (["ask", "Why?", "-p", "consensus", "-m", "lab:alpha"], "seats of one model: -m 'lab:alpha*3'"),
         (["ask", "Why?", "-m", "lab"], "name a model of it, such as lab:MODEL"),
         (["ask", "Why?", "-m", "fast"], "fast is a saved panel: use -P fast"),
         (["ask", "Why?", "-m", "llama3"], "such as openai:MODEL or ollama:llama3"),

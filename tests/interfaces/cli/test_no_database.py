@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pnyx.errors import ConfigError, NotFound
+from pnyx.interfaces import library
 from pnyx.interfaces.cli import COMMANDS
-from pnyx.interfaces.cli.records import SQLITE
+from pnyx.interfaces.existing_database import SQLITE
 from tests.interfaces.shell import pnyx
+from tests.support.postgres import PostgresServer
 from tests.support.scripted import ScriptedHost
 
 STORED = (
@@ -94,5 +98,67 @@ def test_before_the_first_question_nothing_is_created(
     assert list(home.rglob("*.db*")) == []
     if args == ["runs"]:
         assert done.err == "no runs yet\n"
+    if args[0] == "backup":  # each night it would succeed
+        assert (done.code, "there is nothing to back up" in done.err) == (2, True)
     if "x" in args and args[0] not in ("recall", "worker"):
         assert (done.code, "no run 'x'" in done.err or "no conversation 'x'" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", [*STORED, *(c for c in OTHERS if not c.startswith("worker"))])
+def test_an_empty_database_of_a_server_stays_empty(
+    lab: ScriptedHost, postgres: PostgresServer, empty_url: str, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", empty_url)
+    done = pnyx(*shlex.split(command))
+    if command in STORED:
+        assert (done.code, done.out) == (2, "")
+        assert " has no tables yet. Check the name; `pnyx ask`, " in done.err
+    assert done.code in (0, 2), done.err
+    assert tables(postgres, empty_url) == ""
+
+
+CALLS: dict[str, Callable[[], Awaitable[object]]] = {
+    "resume": lambda: library.resume("x"),
+    "feedback": lambda: library.feedback("x", "success"),
+    "tag": lambda: library.tag("x", "good"),
+    "delete": lambda: library.delete("x"),
+}
+"""Functions of the library for runs that are stored."""
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_the_library_creates_no_database_for_what_is_stored(
+    lab: ScriptedHost,
+    home: Path,
+    tmp_path: Path,
+    postgres: PostgresServer,
+    empty_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    with pytest.raises(NotFound, match="no run 'x'"):
+        await CALLS[name]()
+    monkeypatch.setenv("PNYX_DATABASE", str(tmp_path / "rnus.db"))
+    with pytest.raises(ConfigError, match="there is no database"):
+        await CALLS[name]()
+    assert not files(home, tmp_path)
+    monkeypatch.setenv("PNYX_DATABASE", empty_url)
+    with pytest.raises(ConfigError, match="has no tables yet"):
+        await CALLS[name]()
+    assert tables(postgres, empty_url) == ""
+
+
+@pytest.fixture(scope="module")
+def empty_url(postgres: PostgresServer) -> Iterator[str]:
+    with postgres.database() as url:
+        yield url
+
+
+def files(*folders: Path) -> list[Path]:
+    """The databases in folders."""
+    return [file for folder in folders for file in folder.rglob("*.db*")]
+
+
+def tables(postgres: PostgresServer, url: str) -> str:
+    """The names of the tables of a database that are none of PostgreSQL itself."""
+    return postgres.sql("SELECT relname FROM pg_stat_user_tables", url.rpartition("/")[2])

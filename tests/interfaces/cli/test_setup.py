@@ -96,13 +96,13 @@ def test_config_check_reports_problems_of_every_kind_at_once(nothing: Path) -> N
     assert (done.code, done.out) == (2, "")
     problems = [line.removeprefix("  - ") for line in done.err.splitlines()[1:]]
     assert sorted(line.split("; ")[0] for line in problems) == [
-        "consensus.rounds must be between 1 and 20, not 99 (in pnyx.toml)",
-        "panel.seats in pnyx.toml: a model is named \"provider:model\", not 'zz', such as "
+        "consensus.rounds must be between 1 and 20, not 99 (in pnyx.toml:4)",
+        "panel.seats in pnyx.toml:7: a model is named \"provider:model\", not 'zz', such as "
         "openai:MODEL or ollama:zz",
-        "panel.seats in pnyx.toml: no provider 'yy'",
-        "panel.seats in pnyx.toml: no provider 'zz'",
-        "unknown key consensus.foo in pnyx.toml",
-        "unknown key run.retrys in pnyx.toml",
+        "panel.seats in pnyx.toml:7: no provider 'yy'",
+        "panel.seats in pnyx.toml:7: no provider 'zz'",
+        "unknown key consensus.foo in pnyx.toml:5",
+        "unknown key run.retrys in pnyx.toml:2",
     ]
 
 
@@ -276,7 +276,7 @@ def test_a_check_reads_the_panel_too(lab: ScriptedHost, seat: str, expected: str
 def test_a_protocol_option_under_run_is_reported_with_its_protocol(lab: ScriptedHost) -> None:
     text = Path("lab.toml").read_text()
     Path("lab.toml").write_text(text.replace("[run]", "[run]\nrounds = 3"))
-    assert "unknown key run.rounds in lab.toml; did you mean consensus.rounds?" in pnyx("ask", "Why?").err
+    assert "unknown key run.rounds in lab.toml:18; did you mean consensus.rounds?" in pnyx("ask", "Why?").err
 
 
 @pytest.mark.parametrize("command", [("config", "check"), ("runs",)])

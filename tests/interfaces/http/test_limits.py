@@ -195,13 +195,15 @@ async def test_a_run_that_its_key_has_paused_is_not_resumed_until_the_day_has_ro
 
 
 async def test_a_run_that_fits_into_no_day_of_its_key_says_what_limit_it_needs(lab: ScriptedHost) -> None:
+    """Before, the first run of each day was begun, paid for in part and paused."""
     body = {**VOTE, "wait": True}
     async with open_server(keys={"ada": {"day_usd": 0.000_001}}) as server:
         ada, bob = await server.key("ada"), await server.key("bob")
         assert (await ask(server, bob, body=body)).status_code == 200  # what such runs cost is known
-        answer = (await ask(server, ada, body=body)).json()
-        assert answer["status"] == "paused"
-        assert "Raise serve.keys.ada.day_usd to at least" in answer["detail"]["message"]
+        answer = await ask(server, ada, body=body)
+        assert 1 <= refused(answer, "over_limit", "Raise serve.keys.ada.day_usd to at least") <= 86_400
+        assert "tomorrow" not in answer.text  # tomorrow is no longer
+        assert [one.row.owner for one in await server.service.list_runs(limit=10)] == ["bob"]
 
 
 async def test_a_key_whose_runs_take_too_much_starts_none_until_some_are_deleted(

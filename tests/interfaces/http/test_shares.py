@@ -109,6 +109,24 @@ async def test_the_events_of_a_shared_run_come_in_pages_too(server: ServerHandle
     assert SECRET not in json.dumps(paged)
 
 
+@pytest.mark.parametrize("path", sorted(SHARED))
+async def test_a_link_to_a_deleted_run_says_so(
+    server: ServerHandle, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Before, its holder was sent to `pnyx runs`."""
+    monkeypatch.setattr(links, "FRESH_S", 600.0)
+    run = await ask(server)
+    made = await share(server, run)
+    async with server.client(made["token"]) as client:
+        assert (await client.get("/v1/shared")).status_code == 200
+        await server.service.delete(run)
+        ended = await client.get(path)
+        assert ended.status_code == 410
+        assert "this link has ended: its run was deleted" in ended.text
+        forget(monkeypatch)
+        assert (await client.get(path)).status_code == 401  # the link is gone with its run
+
+
 async def test_a_token_opens_nothing_else(server: ServerHandle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_log, "FREE", 1000)  # so many wrong keys would be answered late
     shared, other = await ask(server), await ask(server)

@@ -177,3 +177,21 @@ def test_a_name_that_is_not_known_may_be_that_of_the_proxy() -> None:
     error = aiohttp.ClientConnectorDNSError(key, OSError("unknown"))
     assert "check HTTPS_PROXY" in str(trouble(error, "api.example"))
     assert "check base_url" in str(trouble(error, "proxy.example"))
+
+
+@pytest.mark.parametrize(
+    ("port", "start"),
+    [
+        (11434, " (Ollama: `ollama serve`)"),
+        (1234, " (LM Studio: `lms server start`)"),
+        (8080, " (llama.cpp: `llama-server -m FILE`)"),
+        (8000, " (vLLM: `vllm serve MODEL`)"),
+        (9999, ""),
+    ],
+)
+def test_a_refused_connection_to_the_port_of_a_local_server_says_how_it_is_started(
+    port: int, start: str
+) -> None:
+    key = aiohttp.client_reqrep.ConnectionKey("127.0.0.1", port, False, False, None, None, None)
+    error = trouble(aiohttp.ClientConnectorError(key, ConnectionRefusedError()))
+    assert str(error) == f"cannot connect: connection refused: is its server running?{start}"

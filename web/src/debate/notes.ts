@@ -1,6 +1,6 @@
 /** What the page says about calls and budgets, from their events. */
 import type * as E from "../server/events.ts";
-import { money } from "../text/format.ts";
+import { money, quantity } from "../text/format.ts";
 
 const PLAIN_FINISHES = [
   "", "stop", "end_turn", "stop_sequence", "eos", "complete", "length", "max_tokens", "max_output_tokens",
@@ -18,7 +18,7 @@ export function abstention(event: E.CallFinished): string {
 export function factsOf(event: E.CallFinished): string[] {
   const facts: string[] = [];
   if (event.copied) facts.push("copied from the forked run");
-  if (event.reasoning_tokens) facts.push(`${event.reasoning_tokens.toLocaleString("en")} tokens of reasoning`);
+  if (event.reasoning_tokens) facts.push(`${quantity(event.reasoning_tokens, "token")} of reasoning`);
   if (event.finish_reason === "length") facts.push("cut at the token limit");
   if (event.searches) facts.push(`searched ${event.searches === 1 ? "once" : `${event.searches} times`}`);
   if (event.usage_flag) facts.push(`usage ${event.usage_flag}: charged the reserved amount`);

@@ -12,7 +12,7 @@ export interface Row {
   pinned: boolean;
   status: string;
   protocol: string;
-  seats: number;
+  calls: number;
   cost_usd: number | null;
   created_at: string;
 }
@@ -38,7 +38,7 @@ export function rowOf(run: RunSummary): Row {
     pinned: run.pinned ?? false,
     status: run.status,
     protocol: run.protocol,
-    seats: run.seats.length,
+    calls: run.usage.calls,
     cost_usd: run.usage.cost_usd,
     created_at: run.created_at,
   };

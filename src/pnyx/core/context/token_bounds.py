@@ -17,13 +17,14 @@ from ..caching.regex import regex
 
 __all__ = ["estimate_tokens", "letter_tokens", "most_tokens", "other_letters", "script_counts", "scripts"]
 
-_NAMED = string.ascii_letters + ".,'-"
-_KINDS = bytes(
-    ord("~" if n > 127 else " " if chr(n) in " \t\r\n" else chr(n) if chr(n) in _NAMED else "0")
-    for n in range(256)
-).translate(bytes.maketrans(string.ascii_letters.encode() + b",'-", b"a" * 26 + b"A" * 26 + b"..."))
-"""Byte -> a for small letters, A for capitals, blank, full stop for marks of prose, 0 for others of ASCII,
-~ beyond it."""
+_CLASSES = {"a": string.ascii_lowercase, "A": string.ascii_uppercase, "0": string.digits, ".": ".,'-"}
+_CLASSES |= {" ": " \t\r", "\n": "\n", "~": "".join(map(chr, range(128, 256)))}
+_CLASS_OF = {char: name for name, chars in _CLASSES.items() for char in chars}
+_KINDS = bytes(ord(_CLASS_OF.get(chr(n), "!")) for n in range(256))
+"""Byte -> a for small letters, A for capitals, 0 for digits, blank, line feed, full stop for marks of prose,
+! for others of ASCII, ~ beyond it."""
+_WORDS = bytes(ord({"A": "a", "a": "a", "0": "0"}.get(chr(kind), " ")) for kind in range(256))
+"""Kind -> a for letters, 0 for digits, blank for all others."""
 _ASCII = bytes(range(128))
 LETTERS_PER_TOKEN = 2.7
 """Fewer than in the languages of `words`, and in code, with the tokenizer that splits them finest."""
@@ -33,8 +34,14 @@ KNOWN = 0.055
 """Share of frequent words in a piece: 0.07 and more in the languages that have them, in others below 0.04."""
 CODE = 0.075
 """Share of digits and of marks that prose has few of: with more, a piece is code or data."""
+RANDOM = 0.03
+"""Share of letters behind a digit in a piece: with more, it is identifiers or hashes, not words."""
+INDENT = 8
+"""Blanks in a row that are a token, beside those that belong to a word."""
+RARE_LETTERS = {"Slavic": "Cyrillic", "Arabic": "Persian"}
+"""Letters of the best known languages of a script -> those that only its other languages have."""
 RARE = 400
-"""A text in Cyrillic with fewer than one in so many letters beyond those of Slavic languages is in one."""
+"""A text with fewer than one in so many of the latter is in one of the best known languages."""
 
 
 class _Encoding(NamedTuple):
@@ -86,16 +93,21 @@ def letter_tokens(model: str) -> float:
 
 
 class _Counts(NamedTuple):
-    """Bytes of a piece of a text, by their kind in `_KINDS`. others: full stops and 0.
+    """Bytes of a piece of a text, by their kind in `_KINDS`. others: full stops, 0 and !.
 
-    halves: tokens for changes of case, in halves. rare: letters of ASCII, if the piece is neither code nor in
-    a language of `words`."""
+    halves: tokens for changes of case, in halves. blocks: tokens of what stands between words.
+    first: letters of ASCII that are a token, since a word begins where no word of prose does. Of the other
+    letters, rare: those of a piece that is neither code nor in a language of `words`; random: of identifiers.
+    """
 
     blanks: int
     others: int
     beyond: int
     halves: int
+    blocks: int
+    first: int
     rare: int
+    random: int
 
 
 @lru_cache(1_000)  # prompts begin alike, and to read the words of a piece takes longer than all else
@@ -103,15 +115,25 @@ def _counts(piece: bytes, before: bytes) -> _Counts:
     """The counts of a piece. before: the byte before it, if any."""
     kinds = piece.translate(_KINDS)
     bounds = before.translate(_KINDS) + kinds
+    lines, marks = kinds.count(b"\n"), kinds.count(b"0") + kinds.count(b"!")
+    blanks, others = lines + kinds.count(b" "), marks + kinds.count(b".")
+    beyond = kinds.count(b"~")
+    blocks = lines + bounds.count(b" 0") + 2 * bounds.count(b"  ") // INDENT
+    words = bounds.translate(_WORDS)
+    behind_digits = words.count(b"0a")
+    first = behind_digits + words.replace(b" ", b"  ").count(b" a ") + words.count(b" a0")
+    letters = len(piece) - blanks - others - beyond - first
+    if behind_digits > RANDOM * len(piece):
+        return _Counts(blanks, others, beyond, 0, blocks, first, 0, letters)
     # A capital may also begin a word, so its second side counts for half.
     halves = 2 * bounds.count(b"aA") + bounds.count(b"Aa")
-    marks, others = kinds.count(b"0"), kinds.count(b".")
-    blanks, beyond, rare = kinds.count(b" "), kinds.count(b"~"), 0
-    if marks <= CODE * len(piece):
-        words = piece.lower().split()
-        if sum(map(_words().__contains__, words)) < KNOWN * len(words):
-            rare = len(piece) - blanks - marks - others - beyond
-    return _Counts(blanks, marks + others, beyond, halves, rare)
+    rare = letters if marks <= CODE * len(piece) and _is_rare(piece) else 0
+    return _Counts(blanks, others, beyond, halves, blocks, first, rare, 0)
+
+
+def _is_rare(piece: bytes) -> bool:
+    words = piece.lower().split()
+    return sum(map(_words().__contains__, words)) < KNOWN * len(words)
 
 
 def _sums(data: bytes) -> _Counts:
@@ -134,17 +156,21 @@ def estimate_tokens(text: str) -> int:
 def most_tokens(text: str, model: str = "") -> int:
     """A closer upper bound of the tokens of `text`, for what a call may cost. model: without its provider.
 
-    2.7 letters of ASCII are a token in code and in seven languages, and fewer in others; blanks belong to the
-    words beside them: about three bytes per token in English prose. Any other byte may be a token of its own,
-    and words end between letters of two cases, as in numbers, hashes and Base64. Characters of other scripts
-    have the tokens that the table has for the model; else, beyond ASCII two bytes are a token.
+    2.7 letters of ASCII are a token in code and in seven languages, and fewer in others and in identifiers.
+    Single blanks belong to the words beside them: about three bytes per token in English prose. Other bytes
+    may be tokens of their own, and words end between letters of two cases and behind a digit, as in numbers,
+    hashes and Base64. Characters of other scripts have the tokens that the table has for the model; else, two
+    bytes beyond ASCII are a token, two thirds of a symbol as in boxes are, and a third of an emoji.
     """
     data = text.encode("utf-8", "surrogatepass")
     counts, size = _sums(data), len(data)
     other, beyond = counts.others, counts.beyond
-    letters = size - other - beyond - counts.blanks
+    letters = size - other - beyond - counts.blanks - counts.first
     rare = counts.rare * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
-    tokens = ceil(letters / LETTERS_PER_TOKEN + rare + counts.halves / 2) + other
+    rare += counts.random * (letter_tokens("") - 1 / LETTERS_PER_TOKEN)
+    tokens = (
+        ceil(letters / LETTERS_PER_TOKEN + rare + counts.halves / 2) + counts.first + other + counts.blocks
+    )
     in_scripts = 0.0
     if beyond:
         rates = _encoding_of(model).tokens
@@ -153,7 +179,8 @@ def most_tokens(text: str, model: str = "") -> int:
             in_bytes = count * _bytes_of(script)
             beyond -= in_bytes
             size -= in_bytes
-    return min(tokens + beyond, max(tokens + beyond // 2, size // 2)) + ceil(in_scripts) + 8
+    pairs = beyond // 2 + data.count(b"\xe2") // 2 + data.count(b"\xf0")
+    return min(tokens + beyond, max(tokens + pairs, size // 2)) + ceil(in_scripts) + 8
 
 
 def _bytes_of(script: str) -> int:
@@ -166,6 +193,7 @@ def script_counts(data: bytes) -> dict[str, int]:
     data = data.translate(None, _ASCII)  # most of most texts, which would be searched for each script
     # To look for one byte that is missing takes a tenth of the time that it takes to count two.
     counts = {s: sum(data.count(one) for one in first if one[0] in data) for s, first in scripts().items()}
-    if counts["Cyrillic"] * RARE > counts["Slavic"]:
-        counts["Cyrillic"], counts["Slavic"] = counts["Cyrillic"] + counts["Slavic"], 0
+    for usual, rare in RARE_LETTERS.items():
+        if counts[rare] * RARE > counts[usual]:
+            counts[rare], counts[usual] = counts[rare] + counts[usual], 0
     return counts

@@ -14,8 +14,9 @@ from .reasoning_tags import (
     BARE,
     BARE_ENDS,
     BOXES,
-    END_TOKENS,
+    END_TOKEN,
     LONGEST,
+    OTHER_TURN,
     STARTS,
     TURN_STARTS,
     WRAPPER,
@@ -76,7 +77,7 @@ class ReasoningSplitter:
         self._block_name = ""
         self._end_tokens: list[str] = []
         self._wrapper = ""
-        self._has_tags, self._is_first = False, True
+        self._has_tags, self._is_first, self._is_over = False, True, False
         self._unpaired: set[str] = set()
         self._waits, self._waiting = False, ""
         self._line = _Line()
@@ -137,7 +138,8 @@ class ReasoningSplitter:
         for form in BARE:
             if found := form.fullmatch(self._text):
                 self._reasoning.append(found["reasoning"])
-                self._place = self._start = found.start("answer")
+                self._place = found.start("answer")
+                self._start = 0 if "tag" in form.groupindex else self._place
                 self._has_tags = True
                 return True
         return False
@@ -212,6 +214,9 @@ class ReasoningSplitter:
     def _read_answer(self, is_end: bool, out: list[str]) -> bool:
         """Read the answer up to the next tag, or that tag; False: more text is needed."""
         text, place = self._text, self._place
+        if self._is_over:
+            self._take(len(text))
+            return True
         if (start := next_start(text, place, is_end)) > place:
             self._write(self._take(start), out)
             return True
@@ -222,9 +227,16 @@ class ReasoningSplitter:
         if (box := self._turn_start(text, place) or self._box(text, place)) and not self._line.is_code:
             self._take(place + len(box))
             return True
-        if (tokens := END_TOKENS.match(text, place)) and not self._ends_strike(tokens[0]):
-            self._end_tokens.append(self._take(tokens.end()))
-            self._line.add(tokens[0])
+        if (turn := OTHER_TURN.match(text, place)) and self._may_follow():
+            if not (self._end_tokens or is_end or turn["ends_line"]) and not text[turn.end() :].strip():
+                return False
+            if self._end_tokens or turn["ends_line"]:
+                self._is_over = True
+                self._end_tokens.append("")
+                return True
+        if (token := END_TOKEN.match(text, place)) and not self._ends_strike(token[0]):
+            self._end_tokens.append(self._take(token.end()))
+            self._line.add(token[0])
             return True
         self._write(self._take(place + 1), out)
         return True
@@ -233,6 +245,17 @@ class ReasoningSplitter:
         """Whether what looks like an end-of-turn token closes text that is struck out, as HTML has it."""
         answer = "".join(self._answer).lstrip() if tokens.startswith("</s>") else ""
         return answer.count("<s>", 1) > answer.count("</s>")
+
+    def _may_follow(self) -> bool:
+        """Whether another turn may follow the answer here; else what looks like its start is text.
+
+        It has to stand behind a token that ends a turn, or on a line of its own, and an answer that has shown
+        such tokens before explains them.
+        """
+        answer = "".join(self._answer)
+        if self._line.is_code or not answer.strip() or END_TOKEN.search(answer):
+            return False
+        return bool(self._end_tokens) or (not self._line.start.strip() and not answer.rstrip().endswith(":"))
 
     def _turn_start(self, text: str, place: int) -> str:
         """The token at `place` that begins the turn, if nothing of an answer stands before it."""

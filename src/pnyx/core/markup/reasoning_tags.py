@@ -12,8 +12,9 @@ __all__ = [
     "BARE",
     "BARE_ENDS",
     "BOXES",
-    "END_TOKENS",
+    "END_TOKEN",
     "LONGEST",
+    "OTHER_TURN",
     "STARTS",
     "TURN_STARTS",
     "WRAPPER",
@@ -33,6 +34,12 @@ _NAME = (
     r"(?:_(?:process|steps|fast(?:er)?|slow))?(?::[a-z]{1,16})?"
 )
 """Names of tags as in XML; some models add a name space, as in `seed:think`."""
+_LONE_NAMES = (
+    *("reason", "reasons", "analysis", "reflection", "reflections", "self_reflection", "reflect"),
+    *("deliberation", "contemplation", "introspection", "brainstorm", "brainstorming", "inner_dialogue"),
+)
+"""Names that say thinking too, but that answers have as well: they count around what a reply begins with, if
+an answer follows that is no further part of a document."""
 _ATTRIBUTES = r"\s[^<>\n]{0,80}"
 
 _PAIRS = {
@@ -75,14 +82,26 @@ _END_TOKENS = (
     *("[END FINAL RESPONSE]", "[/INST]", "[gMASK]"),
 )
 """Tokens by which chat templates end a turn, or begin the next one."""
+_TURN = r"(?i:<\|(?:im_start|start|start_header_id|start_of_role|turn)\|?>|<start_of_turn>)"
+_ROLES = "user|human|system|developer|tool|ipython|environment|observation"
+_OTHER_MARKS = ("[INST]", "[|user|]", "[|system|]")
+_OTHER_TURN = (
+    rf"(?:{_TURN}(?i:{_ROLES})|(?i:<\|(?:im_)?(?:{_ROLES}|prompter)(?:_token)?\|>|<｜(?:{_ROLES})｜>)"
+    rf"|{'|'.join(map(re.escape, _OTHER_MARKS))})"
+)
+"""What begins a turn of somebody else in chat templates."""
+OTHER_TURN = regex(rf"{_OTHER_TURN}(?P<ends_line>\s*\n)?")
+_CUT_TOKEN = r"(?:<\|[A-Za-z]\w{2,43}\|?|<｜(?!tool)[^｜<>\s]{1,30}｜?)(?=\s*\Z)"
+"""A special token without its last characters, at the end: the host stopped the reply in it."""
 _END_TOKEN = (
     rf"(?:{'|'.join(map(re.escape, _END_TOKENS))}|<(?i:eo[a-z]|end_of_[a-z]{{3,12}}|seed:eos)>"
-    r"|<(?:reserved_|SPECIAL_|unused)\d{1,4}>|<\|[\w/▁-]{1,44}\|>|<｜(?!tool)[^｜<>\n]{1,30}｜>)"
+    r"|<(?:reserved_|SPECIAL_|unused)\d{1,4}>|<\|[\w/▁-]{1,44}\|>|<｜(?!tool)[^｜<>\n]{1,30}｜>"
+    rf"|{_CUT_TOKEN})"
 )
 """The same, and whatever is written as special tokens are: `<|name|>`, or with the wide bars of DeepSeek and
 Hunyuan. At the end of a reply it can be nothing else."""
-END_TOKENS = regex(rf"(?:{_END_TOKEN}\s*)+")
-"""A sequence of end-of-turn tokens."""
+END_TOKEN = regex(rf"{_END_TOKEN}\s*")
+_SEQUENCE = regex(rf"(?:{_END_TOKEN}\s*)+")
 
 BOXES = ("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>", "<|begin_of_solution|>")
 """Tokens around the final answer of GLM's models that see, of Command A and OpenThinker: part of no text."""
@@ -103,21 +122,29 @@ BARE = (
     regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
     regex(r"(?s)\s*\*Thinking\.\.\.\*\s*\n(?P<reasoning>(?:>[^\n]*\n\s*)+)(?P<answer>[^>\s].*)"),
     regex(r"(?s)\s*Here are my reasoning steps:(?P<reasoning>.+?)\[BEGIN FINAL RESPONSE\](?P<answer>.*)"),
+    regex(
+        rf"(?si)\s*<(?P<tag>{'|'.join(_LONE_NAMES)})>(?P<reasoning>.+?)</(?P=tag)>\s*"
+        rf"(?!<(?!(?:{_WRAPPER_NAME})>)(?:[a-z]|\Z))(?P<answer>\S.*)"
+    ),
 )
-"""Replies whose thoughts stand between words: of gpt-oss whose server has taken out the special tokens, and
-left the names of the channels; of Granite; of Apriel; of what prints them for people, as Ollama and
-Poe do."""
+"""Replies whose thoughts stand between words, or in tags that are often text: of gpt-oss whose server has
+taken out the special tokens, and left the names of the channels; of Granite; of Apriel; of what prints them
+for people, as Ollama and Poe do."""
 _BARE_STARTS = (
     *("analysis", "Here is my thought process:", "Here are my reasoning steps:"),
     *("Thinking...\n", "*Thinking...*"),
+    *(f"<{name}>" for name in _LONE_NAMES),
 )
-BARE_ENDS = ("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.", "\n\n")
+BARE_ENDS = (
+    *(f"</{name}>" for name in _LONE_NAMES),
+    *("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.", "\n\n"),
+)
 
-_LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *BOXES)
+_LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *_OTHER_MARKS, *BOXES)
 STARTS = regex(r"[<\[◁](?=[^\W\d]|[/|｜]|\Z)")
 """The first characters of all tags and tokens."""
 _WHOLE = regex(
-    rf"{_TAG_FORMS}|{_END_TOKEN}|(?i:</?(?:{_WRAPPER_NAME})>)"
+    rf"{_TAG_FORMS}|{_END_TOKEN}|{_OTHER_TURN}|(?i:</?(?:{_WRAPPER_NAME})>)"
     rf"|{'|'.join(map(re.escape, (*TURN_STARTS, *BOXES)))}"
 )
 _MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
@@ -126,7 +153,7 @@ LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|{_NAME}{_ATTRIBUTES}))|<｜[^｜<>\n]{{0,30}}｜?"
-    r"|(?i:<details\s[^<>\n]{0,170})"
+    rf"|(?i:<details\s[^<>\n]{{0,170}})|{_TURN}[A-Za-z]{{0,10}}"
     r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
 )
 
@@ -197,6 +224,7 @@ def is_unfinished(text: str) -> bool:
 def may_be_bare(text: str) -> bool:
     """Whether a reply that starts so may have its thoughts between words, as in `BARE`, once it is longer."""
     start = text.lstrip()[:_LONGEST_START]
+    start = start.lower() if start.startswith("<") else start
     begins = start.startswith(_BARE_STARTS) or (
         len(start) < _LONGEST_START and any(one.startswith(start) for one in _BARE_STARTS)
     )
@@ -222,7 +250,7 @@ def plain_thought(text: str) -> str:
 
 def without_end_tokens(text: str) -> str:
     """`text` without end-of-turn tokens at its end, and without white space around it."""
-    for found in END_TOKENS.finditer(text):
+    for found in _SEQUENCE.finditer(text):
         if found.end() == len(text):
             return text[: found.start()].strip()
     return text.strip()

@@ -238,7 +238,10 @@ def _run(args: list[str]) -> object:
 
 
 def _report(message: str, code: int) -> int:
-    _output().error(message)
+    # For errors only.
+    from ..option_names import with_flags
+
+    _output().error(with_flags(message))
     return code
 
 

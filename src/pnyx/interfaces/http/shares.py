@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ... import protocols
 from ...core.events import Event
-from ...errors import NotFound
+from ...errors import LinkEnded, NotFound
 from ...providers.redaction import redact_json
 from ..follow import watch
 from ..shares import Share, share_document, shown
@@ -76,7 +76,7 @@ async def revoke_share(request: Request, run_id: str, share_id: str) -> Response
 @ROUTER.get("/shared", response_model=SharedRun)
 async def read_shared(request: Request) -> Response:
     """Return the run of a link: its result, its protocol, and until when the link is valid."""
-    service, share = service_of(request), share_of(request)
+    service, share = service_of(request), await share_of(request)
     record = await service.state(share.run_id)
     try:
         protocol: dict[str, Any] | None = describe_protocol(protocols.get(record.row.protocol))
@@ -90,7 +90,7 @@ async def read_shared(request: Request) -> Response:
 async def read_shared_overview(request: Request) -> Response:
     """Return the debate of a shared run at a glance."""
     service = service_of(request)
-    found = await service.overview(share_of(request).run_id)
+    found = await service.overview((await share_of(request)).run_id)
     return Exact(redact_json(found, service.redact), headers=PRIVATE)
 
 
@@ -107,7 +107,7 @@ async def read_shared_events(
 
     limit: as for the events of one's own runs.
     """
-    service, run_id = service_of(request), share_of(request).run_id
+    service, run_id = service_of(request), (await share_of(request)).run_id
     seen = max(after, last_event_id)
 
     def document(event: Event) -> dict[str, Any] | None:
@@ -128,11 +128,18 @@ async def export_shared(request: Request, format: Literal["md", "html"] = "html"
     """Export a shared run as Markdown or HTML."""
     service = service_of(request)
     async with long_read(request):
-        record = await service.read(share_of(request).run_id, prompts=False)
+        record = await service.read((await share_of(request)).run_id, prompts=False)
         return await exported(request, record, format, service.redact, PRIVATE)
 
 
-def share_of(request: Request) -> Share:
-    """Return what the token of the request opens; `Access` has refused requests without one."""
+async def share_of(request: Request) -> Share:
+    """Return what the token of the request opens; `Access` has refused requests without one.
+
+    Raises `LinkEnded` for a deleted run.
+    """
     found: Share = request.scope["state"]["share"]
+    try:
+        await service_of(request).find(found.run_id)
+    except NotFound:
+        raise LinkEnded("this link has ended: its run was deleted") from None
     return found

@@ -17,6 +17,7 @@ from ...core.events import Budget
 from ...core.models import money
 from ...errors import Running, UsageError
 from ...run.batch import failure
+from ...run.resolve import find_protocol
 from ...store.records.labels import LabelChange
 from ..cursor import cursor_after, cursor_of, parse_cursor, parse_place
 from ..follow import follow
@@ -176,7 +177,7 @@ async def ask(caller: Caller, request: Ask) -> ToolResult:
         return await caller.result(_known(row.id), request.wait, row.seq)
     wanted = request.to_request()
     if not (wanted.panel or wanted.preset or wanted.options or wanted.rounds):
-        protocol = known.get(wanted.protocol or service.settings.run.protocol)
+        protocol = find_protocol(wanted.protocol or service.settings.run.protocol, service.settings)
         wanted = replace(wanted, preset=QUICK if QUICK in protocol.presets else None)
     spec = await service.resolve(wanted, caller.owner, local=caller.peer.local)
     with caller.waiting() as waiting:

@@ -47,7 +47,7 @@ def grounded(script: Script) -> Script:
             raise NoSources(f"the search for sources failed: {found.text}")
         sources: list[Mapping[str, str]] = json.loads(found.text)
         if not sources:
-            raise NoSources("the search found no source for the question: reword it, or ask without --ground")
+            raise NoSources('the search found no source for the question: reword it, or ask without "ground"')
         materials = tuple(_material(n, source) for n, source in enumerate(sources, 1))
         decision = await script(replace(brief, context=(*brief.context, *materials)), panel)
         return replace(decision, detail={**decision.detail, **_citation_detail(decision.answer, sources)})

@@ -1,4 +1,4 @@
-"""Codes and words by which hosts name their failures.
+"""Words by which hosts name their failures; `failure_codes` has their codes.
 
 Collected from the documentation and the source of the hosts and servers named beside the entries, and from
 messages that their users report; `tests/hosts/errors.toml` has them. Words are matched in any case.
@@ -18,7 +18,6 @@ __all__ = [
     "FILTERED",
     "KEY",
     "LONGER",
-    "MINIMAX",
     "MODEL",
     "MONEY",
     "NO_CHANNEL",
@@ -39,62 +38,7 @@ __all__ = [
     "TOO_LONG",
     "UNABLE",
     "UNSAFE",
-    "status_of_code",
 ]
-
-CODES: dict[int, str] = {
-    400: "invalidrequesterror invalidargument badrequest validationexception failedprecondition outofrange"
-    " invalidparameter badrequesterror invalidrequest unprocessableentityerror unprocessableentity"
-    " invalidparametererror unsupportedparameter unsupportedvalue unknownparameter",
-    401: "authenticationerror unauthenticated unauthorized invalidapikey apikeyinvalid invalidauthentication"
-    " invalidauthenticationerror incorrectapikeyerror unrecognizedclientexception expiredtokenexception",
-    402: "billingerror paymentrequired arrearage accountoverdueerror billinghardlimitreached billingnotactive"
-    " budgetexceeded setlimitexceeded creditlimit",
-    403: "permissionerror permissiondenied forbidden accessdeniedexception permissiondeniederror"
-    " accessdenied",
-    404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
-    " modelnotfounderror deploymentnotfound modelnotopen invalidmodel modeldecommissioned modelnotavailable"
-    " invalidendpointormodel modelnotsupported unknownmodel dedicatedendpointnotrunning"
-    " unknownoperationexception",
-    408: "requesttimeout modeltimeoutexception",
-    409: "conflict conflicterror aborted conflictexception",
-    413: "requesttoolarge contextlengthexceeded contextwindowexceedederror exceedcontextsizeerror"
-    " contentlengthlimit modelcontextwindowexceeded modelmaxprompttokensexceeded contextwindowexceeded"
-    " tokenstoolong tokenslimitreached",
-    429: "ratelimiterror ratelimitexceeded ratelimit resourceexhausted throttlingexception throttling"
-    " throttlingratequota toomanyrequests requestlimitexceeded ratelimitreachederror ratelimitreached"
-    " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
-    " toomanyrequestsexception",
-    500: "apierror servererror internal internalerror internalservererror internalserverexception"
-    " modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled cancelled",
-    503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
-    " engineoverloadederror engineoverloaded modeloverloaded serverisoverloaded serveroverloaded busy"
-    " insufficientsystemresource servicetiercapacityexceeded"
-    " modelnotreadyexception capacityexceeded modelisovercapacity",
-    504: "deadlineexceeded timeouterror gatewaytimeout timeout",
-    529: "overloadederror overloaded",
-}
-"""The HTTP status of codes, types and statuses, which are written with letters alone."""
-
-_STATUSES = {name: status for status, names in CODES.items() for name in names.split()}
-
-
-MINIMAX: dict[str, int] = {
-    **dict.fromkeys(("1000", "1013", "1024", "1033"), 500),
-    **dict.fromkeys(("1002", "1039", "1041", "2045"), 429),
-    **dict.fromkeys(("1004", "2049"), 401),
-    **{"1001": 408, "1008": 402, "2013": 400, "2056": 402},
-}
-"""The HTTP status of each number in MiniMax's `base_resp`."""
-
-
-def status_of_code(code: str) -> int:
-    """The status of a host's code, 0 if unknown. The name of a package before it is ignored."""
-    for part in (code, code.rpartition(".")[2]):
-        if status := _STATUSES.get(re.sub(r"[^a-z]", "", part.lower())):
-            return status
-    return 0
-
 
 QUOTA = regex(
     r"insufficient.?(?:user.?)?quota|exceeded.(?:your.)?current.quota|quota.?exhausted"
@@ -117,7 +61,7 @@ SPENT = regex(
     r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)|balance is insufficient"
     r"|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits|have a free (?:quota )?tier"
     r"|(?:out of|no|any) credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
-    r"|budget.{0,20}exceeded|exceeded\w*budget|not have enough quota"
+    r"|budget.{0,20}exceeded|exceeded\w*budget|(?:not have enough quota|quota is not enough)"
     r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota"
     r"|rate limit set to 0|account is not active|unpaid|past due|PerDay|(?:per.day|\b[RT]PD)\b(?!.*(?:again"
@@ -201,7 +145,7 @@ TOO_LONG = regex(
     r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
     r"(?:not|n't) fit\b"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
-    r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b"
+    r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b|more (?:input|text|words) than"
     r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
     r"|longer than (?:what )?the (?:model|context|maximum)|range of input length"
     r"|`?inputs`? (?:tokens \+|must have less than)"
@@ -340,7 +284,7 @@ KEY = (
     regex(
         r"invalid|incorrect|expired|missing"
         r"|not (?:valid|active|allowed|found|authori[sz]ed|permitted|correct)|denied|fail|revoked|wrong"
-        r"|disabled|错误|无效|非法|失效|失败|过期",
+        r"|disabled|(?:not|n't) have access|错误|无效|非法|失效|失败|过期",
         re.IGNORECASE,
     ),
     regex(r"\A(?!.*\b(?:tools?|schema|propert(?:y|ies))\b)", re.IGNORECASE | re.DOTALL),

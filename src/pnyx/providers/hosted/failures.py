@@ -85,7 +85,11 @@ _TOKEN_RATE = regex(r"\btokens\b[^.]{0,40}\bwait\b", re.IGNORECASE)
 
 
 class HostError(ProviderError):
-    """A failure that a host reported. about_request: a request without what it refuses may be accepted."""
+    """A failure that a host reported.
+
+    about_request: a request without what it refuses may be accepted.
+    output_tokens: what the host counts of the reply until then, for the message alone.
+    """
 
     def __init__(
         self, kind: str, report: Report, retry_after: float | None, billed: bool, about_request: bool
@@ -101,14 +105,15 @@ class HostError(ProviderError):
         super().__init__(kind, shown, retry_after=retry_after, billed=billed)
         self.report = report
         self.about_request = about_request
+        self.output_tokens = 0
 
 
 def failure(found: Report, headers: Mapping[str, str] | None = None, body: str = "") -> HostError:
     """The error for what a host reports. headers, body: of an error status, the former looked up in lower
     case; a report inside a reply of status 200 has none.
 
-    Nothing is billed, except perhaps if a gateway answered in place of its host, because that took too long,
-    or if the model wrote something.
+    An error inside a reply is never billed. An error status may be if a gateway answered in place of its
+    host, because that took too long, or if it refuses what the model wrote.
     """
     if 300 <= found.status < 400 and (target := (headers or {}).get("location")):
         # A request with a key goes nowhere else than to the configured host.
@@ -124,8 +129,8 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
         wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
     wrote = kind == "malformed" and found.status != 0
     about_request = (final == "" and not wrote) or affordable(found.message) is not None
-    timed_out = headers is not None and found.status in MAY_HAVE_COST
-    return HostError(kind, found, wait, timed_out or wrote, about_request)
+    billed = headers is not None and (wrote or found.status in MAY_HAVE_COST)
+    return HostError(kind, found, wait, billed, about_request)
 
 
 def _phrase(status: int) -> str:
@@ -153,7 +158,8 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"
-    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or (status != 500 and found.has(KEY))):
+    of_key = status != 500 and found.named_status != 404 and found.has(KEY)
+    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or of_key):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
 

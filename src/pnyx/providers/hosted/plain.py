@@ -20,7 +20,7 @@ from .connection import HostRequest
 from .plain_forms import PlainCall, PlainForm
 from .texts import has_control_tokens, sendable, with_schema
 
-__all__ = ["PlainWriter"]
+__all__ = ["PlainWriter", "is_strict"]
 
 WRITTEN = {"model", "messages", "max_tokens", "temperature", "seed", "schema", "timeout_s", "effort"} | {
     "thinking_tokens"
@@ -80,7 +80,7 @@ class PlainWriter:
         schema = call.schema
         if schema is not None:
             native = self._form.takes_schema(call.model)
-            if native is None or not _is_strict(schema):
+            if native is None or not is_strict(schema):
                 return None
             if plain_schema or not native:
                 call, schema = with_schema(call, schema), None
@@ -111,7 +111,7 @@ def _is_plain(call: Call) -> bool:
     )
 
 
-def _is_strict(schema: Schema) -> bool:
+def is_strict(schema: Schema) -> bool:
     """Whether OpenAI's strict mode takes the schema as it is."""
     return schema.document.get("type") == "object" and _is_strict_part(schema.document)
 

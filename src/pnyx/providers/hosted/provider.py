@@ -38,7 +38,7 @@ from .replies.written_calls import text_without, written_calls
 from .responses_requests import as_responses, in_chat_words
 from .returned_thoughts import return_thoughts
 from .thinking_switches import set_router_thinking, set_thinking
-from .usage import OPENAI, find
+from .trouble import OLLAMA_PORT
 
 if TYPE_CHECKING:
     from .requests import RequestBuilder
@@ -62,6 +62,7 @@ class HostedProvider:
         self._dialect = dialect
         self._host = urlsplit(base_url).netloc.rpartition("@")[2] or "base_url"
         self._hostname = urlsplit(base_url).hostname or ""
+        self._is_ollama = dialect is DIALECTS["ollama"] or self._host.endswith(f":{OLLAMA_PORT}")
         self._has_no_path = not dialect.plain.version and not urlsplit(base_url).path.strip("/")
         self._secrets = (api_key,) if api_key and len(api_key) >= MIN_SECRET else ()
         self._plain: PlainWriter | None = None
@@ -82,6 +83,12 @@ class HostedProvider:
             words = str(exc)
             if exc.kind == "not_found" and self._has_no_path:
                 words = words.replace("check base_url", "check base_url, which mostly ends with /v1")
+            if exc.kind == "not_found" and self._pulls(words):
+                words = (
+                    f"{words.removesuffix(', try pulling it first')}: get it with `ollama pull {call.model}`"
+                )
+            if isinstance(exc, HostError) and exc.output_tokens:
+                words += f" (not charged; the host counted {exc.output_tokens:,} output tokens)"
             message = one_line(f"{self._host}: {words}", self._secrets)
             fits = None
             if isinstance(exc, HostError) and exc.kind == "too_long":
@@ -95,6 +102,11 @@ class HostedProvider:
                 retries=exc.retries,
                 fits=fits,
             ) from None
+
+    def _pulls(self, words: str) -> bool:
+        """Whether a model that is not found may be missing at an Ollama of one's own."""
+        is_own = self._is_ollama and not self._hostname.endswith("ollama.com")
+        return (is_own or "try pulling it" in words) and "check base_url" not in words
 
     async def searches(self, model: str) -> bool:
         return self._dialect.searches != "none" and (await self._requests()).can_search(model)
@@ -134,6 +146,8 @@ class HostedProvider:
                     held.end(thoughts.of(completion.text) if thoughts else completion.text)
                 return completion
             except HostError as exc:
+                counted = self._dialect.meter.usage(reply.reader.usage)
+                exc.output_tokens = counted.output_tokens if counted else 0
                 if reply.reader.text or not changes_left:
                     raise
                 body = request.body
@@ -284,10 +298,7 @@ def _read(reply: Reply, document: Any) -> Iterator[str]:
     """Yield the text in a document; one of an unknown form is an error of its host, not of ours."""
     try:
         yield from reply.add(document)
-    except HostError as exc:
-        # Written until then: OpenRouter bills that, and nothing if it counts no output.
-        counted = OPENAI.usage(find(document) or {})
-        exc.billed = exc.billed or bool(counted and counted.output_tokens > 0)
+    except HostError:
         raise
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as exc:
         message = f"unreadable reply: {type(exc).__name__}: {exc}"

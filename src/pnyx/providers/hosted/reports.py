@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core.caching.regex import regex
+from .failure_codes import MINIMAX, status_of_code
 from .failure_phrases import in_english, in_one_sentence
-from .failure_words import MINIMAX, status_of_code
 from .page_titles import page_title
 from .report_texts import first_document, read_document
 

@@ -13,10 +13,17 @@ import aiohttp
 
 from ...errors import ProviderError
 
-__all__ = ["NO_TLS", "NoTunnel", "another_language", "trouble", "unreadable_certificates"]
+__all__ = ["NO_TLS", "OLLAMA_PORT", "NoTunnel", "another_language", "trouble", "unreadable_certificates"]
 
 NO_TLS = "the host speaks TLS: check whether base_url starts with https://"
 OLLAMA_PORT = 11434
+LOCAL_SERVERS = {
+    OLLAMA_PORT: "Ollama: `ollama serve`",
+    1234: "LM Studio: `lms server start`",
+    8080: "llama.cpp: `llama-server -m FILE`",
+    8000: "vLLM: `vllm serve MODEL`",
+}
+"""The port on which a server listens unless it is set -> how it is started."""
 CERTIFICATES = {
     9: "check the clock of this machine",
     10: "its operator has to renew it, unless the clock of this machine is wrong",
@@ -113,13 +120,14 @@ def unreadable_certificates(exc: OSError) -> str:
     variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), "")
     words = getattr(exc, "reason", None) or exc.strerror or str(exc)
     fix = f"name a file in PEM form in {variable}, or unset it" if variable else "repair them"
-    return f"the certificates of authorities cannot be read ({words}): {fix}"
+    place = f" in {os.environ[variable]}" if variable else ""
+    return f"the certificates of authorities{place} cannot be read ({words}): {fix}"
 
 
 def _explain_socket(exc: aiohttp.ClientConnectorError) -> str:
     if isinstance(exc.os_error, ConnectionRefusedError):
-        start = "start it with `ollama serve`" if exc.port == OLLAMA_PORT else "is its server running?"
-        return f"connection refused: {start}"
+        usual = LOCAL_SERVERS.get(exc.port or 0)
+        return "connection refused: is its server running?" + (f" ({usual})" if usual else "")
     if exc.os_error.errno in (ENETUNREACH, EHOSTUNREACH):
         return "no route to the host: check the network"
     return f"{_reason(exc)}: check base_url and the network"

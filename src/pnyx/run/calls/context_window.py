@@ -88,7 +88,7 @@ def check_files_fit(seats: Sequence[Seat], question: str, files: Sequence[File])
         models = ", ".join(dict.fromkeys(seat.model for seat in seats))
         raise FileProblem(
             f"no model of the panel reads images ({', '.join(images)}): {models}. Add one that does, as with "
-            f'--model, or set images = true in [models."{seats[0].model}"] if it does'
+            f'"models", or set images = true in [models."{seats[0].model}"] if it does'
         )
     smallest = min(seats, key=lambda seat: room_left(seat, question, files))
     if room_left(smallest, question, files) >= 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
@@ -176,8 +177,10 @@ class RunBudget:
         if not most:
             return Reservation(limits.most, most)
         caps, claim = self.accounts(time), self.claim
-        request = Request(most, *(quote(tokens) or 0 for tokens in (limits.enough, limits.least)))
         need = None if claim is None else claim.need(connection)
+        longer = 1.0 if claim is None else claim.longer
+        enough = min(limits.most, ceil(limits.enough * longer))
+        request = Request(most, *(quote(tokens) or 0 for tokens in (enough, limits.least)))
         hold = None if claim is None else claim.hold(caps, spent, calls)
         granted = admit(connection, caps, self.run_scope, request, hold, need, is_alive_now(connection))
         if isinstance(granted, Refusal):

@@ -61,6 +61,11 @@ class Claim:
         expectation = expect(spec) if shares else None
         return cls(run_id, spec, expectation, begun) if expectation and expectation.cost else None
 
+    @property
+    def longer(self) -> float:
+        """How many times as long as usual the replies of earlier runs of the kind were: at least 1."""
+        return max(1.0, self._factor or 1.0)
+
     def begin(self) -> None:
         """Note that a call is sent."""
         self.begun = True

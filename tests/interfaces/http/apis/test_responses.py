@@ -27,6 +27,20 @@ async def test_a_response_has_the_answer_and_can_be_read_again(client: Any) -> N
         await client.responses.retrieve("resp_nothing")
 
 
+async def test_a_response_is_deleted_by_its_owner_only(client: Any, server: ServerHandle) -> None:
+    client, other = [client.with_options(api_key=await server.key(name)) for name in ("ada", "bob")]
+    response = await client.responses.create(model="pnyx/single", input="Why?", extra_body=PLAIN)
+    with pytest.raises(openai.NotFoundError):
+        await other.responses.delete(response.id)
+    await client.responses.delete(response.id)
+    for call in (client.responses.delete, client.responses.retrieve):
+        with pytest.raises(openai.NotFoundError):
+            await call(response.id)
+    with pytest.raises(openai.BadRequestError) as refused:
+        await client.responses.create(model="pnyx/single", input="And?", previous_response_id=response.id)
+    assert refused.value.code == "previous_response_not_found"
+
+
 async def test_a_stream_has_steps_as_reasoning_and_ends_with_the_whole_response(
     client: Any,
 ) -> None:

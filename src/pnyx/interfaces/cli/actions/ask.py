@@ -10,13 +10,13 @@ from ....errors import UsageError
 from ....run.handle import RunHandle
 from ....run.options.responses import read_responses
 from ....run.resolve import resolve
+from ...existing_database import existing_database
 from ...open_settings import open_settings
 from ...service import RunService
 from ...stop_signals import wait_for_input
 from ...views.files import summary_words
 from ..files import FileFlags, note_files, piped, read_flags
 from ..options import to_request
-from ..records import existing_database
 from ..terminal.follow import follow
 from ..terminal.output import Output
 from .artifacts import artifact_writer
@@ -80,7 +80,7 @@ def resume(
         existing_database(open_settings()) as settings,
         artifact_writer(settings, output, artifacts, None if fork else run_id) as watch,
     ):
-        return follow(settings, start, output, require_consensus=require_consensus, watch=watch)
+        return follow(settings, start, output, require_consensus=require_consensus, watch=watch, create=False)
 
 
 def read_question(argument: str | None, output: Output) -> str:

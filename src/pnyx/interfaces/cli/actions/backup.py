@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ....errors import ConfigError
 from ....phrases import first_of
 from ....store.copying import check_backup, keys_in
+from ...existing_database import missing_database, require_database
 from ...open_settings import open_settings
 from ...views.transcript import quantity
 from ..records import with_records
@@ -16,8 +18,11 @@ __all__ = ["backup", "restore"]
 
 
 def backup(file: Path) -> int:
-    output = streams()
-    rows = with_records(open_settings(), lambda stored: stored.backup(file))
+    output, settings = streams(), open_settings()
+    require_database(settings)
+    if (missing := missing_database(settings)) is not None:
+        raise ConfigError(f"there is nothing to back up: {missing} does not exist yet")
+    rows = with_records(settings, lambda stored: stored.backup(file))
     output.note(f"{_describe(rows)} saved. Load them into an empty database with: pnyx restore {file}")
     output.out.line(str(file))
     return 0

@@ -25,10 +25,12 @@ from ....run.resolve import resolve
 from ....run.result import exit_code
 from ....run.spec import Spec
 from ...open_settings import open_settings
+from ...run_records import RunRecords
 from ...service import RunService
+from ...views.plan import Plan
 from ...views.transcript import paid, quantity
 from ..options import to_request
-from ..records import note_new_database
+from ..records import note_new_database, with_earlier_runs
 from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, Stream, streams
 from ..terminal.progress import Progress
@@ -223,29 +225,34 @@ def _open_results(out: Path, file: Path) -> Iterator[Stream]:
 
 def _dry_run(output: Output, requests: _Requests, lines: Iterator[Line]) -> int:
     # Imported for dry runs only.
-    from ...views.plan import Plan, plan
+    from .dry_run import expected_plan
 
-    plans: list[Plan] = []
     bad = 0
-    for line in lines:
-        try:
-            plans.append(plan(asyncio.run(requests.spec(line))))
-        except UsageError as exc:
-            bad += 1
-            output.error(f"line {line.number}: {exc}")
-    output.out.lines(_summary(plans))
+
+    async def read(stored: RunRecords | None) -> list[Plan]:
+        nonlocal bad
+        plans = []
+        for line in lines:
+            try:
+                plans.append(await expected_plan(stored, await requests.spec(line)))
+            except UsageError as exc:
+                bad += 1
+                output.error(f"line {line.number}: {exc}")
+        return plans
+
+    output.out.lines(_summary(with_earlier_runs(requests.settings, read)))
     return 1 if bad else 0
 
 
-def _summary(plans: Sequence[Any]) -> Iterator[str]:
+def _summary(plans: Sequence[Plan]) -> Iterator[str]:
     yield quantity(len(plans), "question")
-    calls = [one.calls for one in plans]
-    if None in calls:
+    calls = [one.calls for one in plans if one.calls is not None]
+    if len(calls) < len(plans):
         yield "calls   unknown: a protocol has no bound"
     else:
         least, most = (sum(one[end] for one in calls) for end in (0, 1))
         yield f"calls   {least:,}" if least == most else f"calls   {least:,} to {most:,}"
-    most, expected = total_usd(one.cost_usd for one in plans), total_usd(one.expected_usd for one in plans)
+    cost, expected = total_usd(one.cost_usd for one in plans), total_usd(one.expected_usd for one in plans)
     usual = f", about {money(expected)} is expected" if expected else ""
-    yield f"cost    {'unknown' if most is None else f'at most {money(most)}{usual}' if most else 'nothing'}"
+    yield f"cost    {'unknown' if cost is None else f'at most {money(cost)}{usual}' if cost else 'nothing'}"
     yield "nothing was sent or stored"

@@ -25,8 +25,10 @@ from ....run.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ....similar import nearest
+from ...existing_database import existing_database
 from ...keys import LOCAL
 from ...open_settings import open_settings
+from ...option_names import with_flags
 from ...render.conversation import as_markdown, cost, earlier_turns, next_turn
 from ...render.terminal import clip, columns
 from ...service import RunService
@@ -36,7 +38,7 @@ from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
 from ..options import AMOUNT, to_request
-from ..records import existing_database, note_new_database
+from ..records import note_new_database
 from ..terminal.follow import follow_run, note_embedded
 from ..terminal.line_input import Lines
 from ..terminal.output import Output
@@ -65,7 +67,7 @@ def chat(output: Output, *, resume: str | None, **flags: Any) -> int:
 async def _chat(settings: Settings, output: Output, choices: RunRequest, resume: str | None) -> int:
     spec = resolve(choices, settings)
     note_new_database(settings, output)
-    async with RunService.open(settings) as service:
+    async with RunService.open(settings, create=resume is None) as service:
         turns: list[Record] = []
         if resume is not None:
             turns = await service.turns(resume, LOCAL)
@@ -106,7 +108,7 @@ class Session:
                     elif text := line.strip():
                         await self._handle(text)
                 except PnyxError as exc:
-                    self.output.error(str(exc))
+                    self.output.error(with_flags(str(exc)))
             self._print_summary()
         return self.code
 

@@ -15,7 +15,7 @@ from .... import protocols
 from ....config.paths import models_dir
 from ....config.schema import OWN, ProviderSettings, Settings, ToolsSettings
 from ....config.stored_keys import ENVIRONMENT
-from ....errors import ConfigError, NotFound, PnyxError, ProviderError
+from ....errors import ConfigError, NoTables, NotFound, PnyxError, ProviderError
 from ....providers.catalogue import parse_seats
 from ....providers.default_panel import default_panel
 from ....providers.embedded.weights import find
@@ -27,11 +27,12 @@ from ....run.resolve import resolve
 from ....run.resources import check_providers
 from ....similar import nearest
 from ....tools.open import enabled_tools, open_tools
+from ...existing_database import missing_database
 from ...open_settings import open_settings
+from ...option_names import with_flags
 from ...render.terminal import safe, wrap
 from ...run_records import RunRecords
 from ...views.transcript import quantity
-from ..records import missing_database
 from ..terminal.output import Output, Stream
 from ..terminal.plain import WIDE
 from .saved_panels import QUESTION
@@ -77,7 +78,7 @@ def finding_lines(finding: Finding, out: Stream) -> Iterator[str]:
     """A finding as lines, with its fix."""
     warning = ("warn", "yellow") if finding.fix else ("-", "dim")
     sign, look = {True: ("ok", "green"), False: ("FAIL", "red"), None: warning}[finding.ok]
-    line, *more = wrap(safe(f"{finding.what}: {finding.found}"), out.width or WIDE, INDENT)
+    line, *more = wrap(safe(with_flags(f"{finding.what}: {finding.found}")), out.width or WIDE, INDENT)
     yield out.paint(f"{sign:5}", look) + line.removeprefix(INDENT)
     yield from more
     if finding.fix:
@@ -136,8 +137,8 @@ async def _hosts(settings: Settings, refs: tuple[str, ...]) -> list[Finding]:
 
 
 async def _database(settings: Settings) -> Finding:
+    where = settings.origin("storage", "url")
     if (missing := missing_database(settings)) is not None:
-        where = settings.origin("storage", "url")
         folder = next(folder for folder in missing.absolute().parents if folder.exists())
         if not os.access(folder, os.W_OK | os.X_OK):
             fix = "make it writable, or set PNYX_DATABASE to a file elsewhere"
@@ -152,6 +153,8 @@ async def _database(settings: Settings) -> Finding:
             name, damage = stored.database_name, await stored.damage()
             if not damage:
                 await stored.check(writes=True)
+    except NoTables as exc:
+        return Finding("database", None, str(exc), f"check the name, which {where} sets")
     except PnyxError as exc:
         return Finding("database", False, str(exc), "repair it, or set PNYX_DATABASE to another one")
     if damage:

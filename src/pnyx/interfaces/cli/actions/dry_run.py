@@ -8,18 +8,19 @@ from ....config.schema import Settings
 from ....core.models import Seat, money
 from ....run.spec import Spec
 from ...render.terminal import columns, flat
+from ...run_records import RunRecords
 from ...views.files import file_words
 from ...views.plan import Plan, as_json, plan, price_words, why_unknown
-from ..records import missing_database, with_records
+from ..records import with_earlier_runs
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
 
-__all__ = ["print_plan"]
+__all__ = ["expected_plan", "print_plan"]
 
 
 def print_plan(output: Output, settings: Settings, spec: Spec) -> None:
     """Print the plan on stdout, as text or as one JSON object, on one line for --jsonl."""
-    bounds = plan(spec, _factor(settings, spec))
+    bounds = with_earlier_runs(settings, lambda stored: expected_plan(stored, spec))
     if output.form != "text":
         write = output.json_line if output.form == "jsonl" else output.json
         write(as_json(spec, bounds))
@@ -40,10 +41,9 @@ def print_plan(output: Output, settings: Settings, spec: Spec) -> None:
     out.line("nothing was sent or stored")
 
 
-def _factor(settings: Settings, spec: Spec) -> float | None:
-    if missing_database(settings) is not None:
-        return None  # `pnyx ask` creates it
-    return with_records(settings, lambda stored: stored.cost_factor(spec))
+async def expected_plan(stored: RunRecords | None, spec: Spec) -> Plan:
+    """The bounds of a run, with the cost that earlier ones let expect. stored: None if there are none."""
+    return plan(spec, None if stored is None else await stored.cost_factor(spec))
 
 
 def _row(seat: Seat, role: str) -> list[str]:

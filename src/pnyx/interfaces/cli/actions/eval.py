@@ -16,19 +16,14 @@ from click.core import ParameterSource
 
 from ....config.paths import data_dir
 from ....config.schema import Settings
-from ....core.decision import Given
-from ....core.models import NUSD, money
-from ....core.text import estimate_tokens
+from ....core.models import NUSD
 from ....errors import OutOfBudget, UsageError
 from ....evaluate.analysis.learning import lessons
 from ....evaluate.analysis.log import Arm, Log
 from ....evaluate.execution.arm_names import (
-    MOST_SAMPLES,
     SELF_CONSISTENCY,
     parse_arms,
-    request_fields,
     single_arm,
-    takes_responses,
 )
 from ....evaluate.items import Item
 from ....evaluate.questions import find_items
@@ -36,17 +31,14 @@ from ....evaluate.stored import LOG as STORED_LOG
 from ....extras import need
 from ....providers.catalogue import parse_seats
 from ....providers.default_panel import default_panel
-from ....run.request import RunRequest
-from ....run.resolve import resolve
-from ....run.spec import Spec
 from ...open_settings import open_settings
-from ...render.terminal import columns, flat
+from ...render.terminal import flat
 from ...service import RunService
-from ...views.plan import Plan, plan
 from ...views.transcript import paid, quantity
 from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, streams
 from ..terminal.progress import Progress
+from .eval_dry_run import Evaluation, dry_run_evaluation, planned_run
 
 if TYPE_CHECKING:
     from ....evaluate.execution.bench import ArmAnswer
@@ -55,8 +47,6 @@ __all__ = ["evaluate"]
 
 DEFAULT_ARM = "voting"
 """The protocol that is compared in addition to the configured one."""
-TYPICAL = 500
-"""Assumed length of a question that is not known yet, in characters."""
 
 
 def evaluate(
@@ -196,7 +186,9 @@ def _measure(
     compared = [*map(single_arm, alone), *([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = find_items(dataset, seed=seed, limit=limit)
     if dry_run:
-        return _dry_run(output, settings, dataset, panel, compared, items, limit, options["judge"])
+        judge = single_arm(options["judge"] or panel[0])
+        evaluation = Evaluation(settings, panel, [*map(single_arm, panel), *compared], judge)
+        return dry_run_evaluation(output, evaluation, dataset, items, limit)
     # The full path, so that each file has one name however its path is written.
     source = str(Path(dataset).resolve()) if Path(dataset).is_file() else dataset
     name = f"eval-{sha256(json.dumps([source, panel, seed]).encode()).hexdigest()[:8]}"
@@ -234,7 +226,7 @@ async def _run(
     async with RunService.open(settings) as service:
         for arm in (*map(single_arm, panel), *arms, *graders):
             # Fail here, before anything is paid, rather than at each question.
-            service.check_providers(replace(_planned(settings, panel, arm, "?"), batch=name))
+            service.check_providers(replace(planned_run(settings, panel, arm, "?"), batch=name))
         progress = Progress(output, limit if items is None else len(items))
 
         def observe(arm: Arm, answer: ArmAnswer) -> None:
@@ -273,68 +265,3 @@ def _store(output: Output, answers: Log, folder: Path) -> None:
     except UsageError as exc:
         # The answers are paid, and the report does not need the file.
         output.error(f"the page will not list this evaluation: {exc}")
-
-
-def _dry_run(
-    output: Output,
-    settings: Settings,
-    dataset: str,
-    panel: Sequence[str],
-    arms: Sequence[Arm],
-    items: Sequence[Item] | None,
-    limit: int | None,
-    judge: str | None,
-) -> int:
-    """Print bounds for every arm. The questions of an Inspect task are unknown: `limit` or 1 is assumed."""
-    questions = [item.prompt for item in items] if items else ["?" * TYPICAL] * (limit or 1)
-    longest = max(questions, key=estimate_tokens)
-    everyone = [*map(single_arm, panel), *arms]
-    rows = {arm.name: _times(_bounds(settings, panel, arm, longest), len(questions)) for arm in everyone}
-    if judged := sum(item.effective_grader == "judge" for item in items or ()):
-        answer = "?" * 2 * settings.run.max_output_tokens
-        reading = plan(_planned(settings, panel, single_arm(judge or panel[0]), longest + answer))
-        # The judge reads every answer in both orders.
-        rows["judge"] = _times(reading, 2 * judged * len(everyone))
-    if output.form == "json":
-        task = dataset if items is None else None
-        expected = {name: row.pop("expected_usd") for name, row in rows.items()}
-        document = {"dry_run": True, "task": task, "questions": len(questions), "at_most": rows}
-        output.json(document | {"expected_usd": expected})
-        return 0
-    if items is None:
-        task = f"{flat(dataset)} is used as an Inspect task, whose questions are not counted here"
-        output.out.line(f"{task}; bounds for {quantity(len(questions), 'short question')}:")
-    else:
-        output.out.line(quantity(len(questions), "question"))
-    table = [["arm", "calls", "USD at most", "expected"]]
-    for name, row in rows.items():
-        calls = [f"{n:,}" for n in dict.fromkeys(row["calls"] or ())]
-        costs = [money(row["cost_usd"]), money(row["expected_usd"])]
-        table.append([flat(name), " to ".join(calls) or "unknown", *costs])
-    output.out.lines(columns(table, right=(1, 2, 3)))
-    output.out.line("nothing was sent or stored")
-    return 0
-
-
-def _bounds(settings: Settings, panel: Sequence[str], arm: Arm, question: str) -> Plan:
-    """Bounds for one answer of an arm; for self-consistency, whose cost depends on the panel's, the most."""
-    if arm.kind != "samples":
-        return plan(_planned(settings, panel, arm, question))
-    most = plan(_planned(settings, panel, arm, question, MOST_SAMPLES))
-    return replace(most, calls=most.calls and (1, most.calls[1]))
-
-
-def _times(one: Plan, times: int) -> dict[str, Any]:
-    cost, expected = (None if usd is None else usd * times for usd in (one.cost_usd, one.expected_usd))
-    return {
-        "calls": one.calls and [n * times for n in one.calls],
-        "cost_usd": cost,
-        "expected_usd": expected,
-    }
-
-
-def _planned(settings: Settings, panel: Sequence[str], arm: Arm, question: str, times: int = 1) -> Spec:
-    """The run of an arm, as far as it is known before the panel answers."""
-    responses = [Given("?")] * len(panel) if takes_responses(arm) else ()
-    fields = request_fields(arm, panel, times=times, responses=responses)
-    return resolve(RunRequest(question=question, **fields), settings)

@@ -27,11 +27,12 @@ from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ....similar import nearest
 from ...open_settings import open_settings
+from ...render.terminal import flat, wrap
 from ...views.plan import plan, price_words
 from ..options import AMOUNT
 from ..styles import STYLES
 from ..terminal.output import Output
-from ..terminal.plain import paragraph
+from ..terminal.plain import WIDE
 from .doctor import check_host, finding_lines
 from .first_settings import FirstSettings, panel_of, seats_for
 from .saved_panels import QUESTION, seat_facts
@@ -164,7 +165,7 @@ def _cap(settings: Settings) -> str | None:
         return None
     for name in ("run_usd", "day_usd", "key_usd"):
         if getattr(settings.budget, name) is not None:
-            return f"budget.{name} in {settings.origin('budget', name)}"
+            return f"budget.{name} in {settings.place('budget', name)}"
     return None
 
 
@@ -284,7 +285,7 @@ def _print_panel(output: Output, settings: Settings, first: FirstSettings) -> No
     err, bounds = output.err, plan(spec)
     output.note("Proposed panel", "bold")
     for seat in spec.seats:
-        err.lines(paragraph(err, f"  {seat_facts(seat)}"))
+        err.lines(wrap(flat(seat_facts(seat)), err.width or WIDE, "  "))
     output.note(f"  protocol {spec.protocol}: {spec.protocol_def.summary}")
     output.note(f"  a question costs {price_words(bounds)}")
     if first.unpriced:

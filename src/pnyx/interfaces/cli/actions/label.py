@@ -9,12 +9,13 @@ import click
 
 from ....store.records.labels import LabelChange, Labels
 from ....store.records.runs import RunRow
+from ...existing_database import require_database
 from ...open_settings import open_settings
 from ...render.terminal import clip, flat, wrap
 from ...run_records import RunRecords
 from ...views.records import Record
 from ...views.transcript import quantity
-from ..records import require_database, with_records
+from ..records import with_records
 from ..terminal.output import streams
 
 __all__ = ["delete", "label_words", "tag"]

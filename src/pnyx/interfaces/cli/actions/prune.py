@@ -7,17 +7,22 @@ import sys
 import click
 
 from ....config.schema import KEEP, Settings
-from ....errors import UsageError
+from ....errors import StoreError, UsageError
 from ....store.records.pruning import Prunable, Rule
 from ....times import parse_duration
 from ... import retention
+from ...existing_database import require_database
 from ...open_settings import open_settings
 from ...run_records import RunRecords
 from ...views.transcript import quantity
-from ..records import require_database, with_records
+from ..records import with_records
 from ..terminal.output import Output, streams
 
 __all__ = ["prune"]
+
+NONE = "no run is old enough"
+WORTH_SAYING = 50_000
+"""Bytes that show in a size."""
 
 
 def prune(older_than: str | None, keep: str | None, dry_run: bool, yes: bool, as_json: bool) -> int:
@@ -30,13 +35,13 @@ def prune(older_than: str | None, keep: str | None, dry_run: bool, yes: bool, as
         return rule, await stored.prunable(rule)
 
     rule, found = with_records(settings, look)
-    if not (as_json or (found.runs and not dry_run)):
-        output.out.line(f"would delete {_describe(found)}" if found.runs else "no run is old enough")
-    if dry_run or not found.runs:
+    if dry_run:
         if as_json:
             output.json(_document(rule, found, dry_run, 0, 0))
+        else:
+            output.out.line(f"would delete {_describe(found)}" if found.runs else NONE)
         return 0
-    if not yes and sys.stdin is not None and sys.stdin.isatty():
+    if found.runs and not yes and sys.stdin is not None and sys.stdin.isatty():
         output.note(_describe(found))
         if not click.confirm("Delete them for good?", err=True):
             raise click.Abort
@@ -44,7 +49,9 @@ def prune(older_than: str | None, keep: str | None, dry_run: bool, yes: bool, as
     if as_json:
         output.json(_document(rule, found, dry_run, deleted, freed))
     else:
-        output.out.line(f"deleted {quantity(deleted, 'run')}; the database is {_size(freed)} smaller")
+        what = f"deleted {quantity(deleted, 'run')}" if found.runs else NONE
+        smaller = f"; the database is {_size(freed)} smaller" if found.runs or freed > WORTH_SAYING else ""
+        output.out.line(f"{what}{smaller}")
     return 0
 
 
@@ -58,7 +65,13 @@ async def _prune(stored: RunRecords, rule: Rule, output: Output) -> tuple[int, i
             output.note(f"{quantity(deleted, 'run')} deleted so far")
 
     deleted = await retention.prune(stored, rule, progress)
-    return deleted, await stored.give_back_space(rewrite=True) if deleted else 0
+    try:
+        # Also of runs that were deleted before, and what a conversion has freed.
+        return deleted, await stored.give_back_space(rewrite=True)
+    except StoreError:
+        if deleted:
+            raise
+        return 0, 0  # nothing was asked for but old runs
 
 
 def _age(settings: Settings, older_than: str | None) -> float:

@@ -18,6 +18,7 @@ from ....errors import UsageError
 from ....evaluate.owners import OWNER
 from ....providers.registry import Providers
 from ....store.money.costs import TOKENS
+from ...existing_database import existing_database
 from ...open_settings import open_settings
 from ...render.folder import Folder
 from ...render.folder_files import live_events
@@ -33,7 +34,7 @@ from ...views.outcome import headline, stop_message, usage_line
 from ...views.overview import overview
 from ...views.records import Record
 from ...views.transcript import Transcript, quantity
-from ..records import existing_database, with_records
+from ..records import with_records
 from ..terminal.json_list import JsonList
 from ..terminal.output import Stream, streams
 from ..terminal.plain import INDENT, WIDE, answer_lines, end_lines, entry_lines, paragraph
@@ -341,7 +342,7 @@ def _folder(record: Record, redact: Redact, root: Path) -> int:
 
 def cancel(run_id: str) -> int:
     async def end(settings: Settings) -> Record:
-        async with RunService.open(settings) as service:
+        async with RunService.open(settings, create=False) as service:
             return await service.state(await service.cancel(run_id))
 
     with existing_database(open_settings()) as settings:

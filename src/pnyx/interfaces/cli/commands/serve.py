@@ -30,7 +30,7 @@ __all__ = ["serve"]
     "limits",
     metavar="NAME=VALUE",
     multiple=True,
-    help="With --new-key or --change-key: a limit of the key, such as runs_at_once=4; `none` removes it.",
+    help="With --new-key or --change-key: a limit, such as runs_at_once=4; =unlimited removes it.",
 )
 @click.option(
     "--expires",

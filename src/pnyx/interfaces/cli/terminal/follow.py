@@ -22,6 +22,7 @@ from ....run.batch import Batch
 from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
 from ....run.spec import Spec
+from ...option_names import with_flags
 from ...render.terminal import ClosedPipe
 from ...service import RunService
 from ...stop_signals import stop_signals
@@ -45,8 +46,8 @@ REFUSED = re.compile(r"HTTP 40[13]\b")
 
 GRACE_S = 10.0
 """How long calls in flight may continue after the first signal, in seconds."""
-EMBEDDED = """\
-note: these are tiny embedded models. They show how pnyx works; do not rely on their answers.
+EMBEDDED = "note: these are tiny embedded models. They show how pnyx works; do not rely on their answers."
+REAL_MODELS = """\
 Set one API key to use real models:
     export OPENAI_API_KEY=...         (or ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY ...)
 or choose the panel in pnyx.toml, under [panel]:
@@ -66,23 +67,30 @@ def follow(
     require_consensus: bool = False,
     watch: Watch = lambda event: None,
     answer_text: AnswerText | None = None,
+    create: bool = True,
 ) -> int:
     """Start a run, show its progress, print its result and return the exit code.
 
     watch: called with every event of the run. answer_text: what is printed of a result instead of its answer.
+    create: as for `Database.open`.
     """
     try:
-        result = asyncio.run(_follow(settings, start, output, watch, answer_text))
+        result = asyncio.run(_follow(settings, start, output, watch, answer_text, create))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     return exit_code(result, require_consensus)
 
 
 async def _follow(
-    settings: Settings, start: Start, output: Output, watch: Watch, answer_text: AnswerText | None
+    settings: Settings,
+    start: Start,
+    output: Output,
+    watch: Watch,
+    answer_text: AnswerText | None,
+    create: bool,
 ) -> Result:
     note_new_database(settings, output)
-    async with RunService.open(settings) as service:
+    async with RunService.open(settings, create=create) as service:
         handle = await follow_run(service, start, output, watch=watch, answer_text=answer_text)
         if not output.out.broken:
             note_embedded(output, settings, handle.spec.seats)
@@ -200,7 +208,7 @@ def _print(
         output.out.lines(answer_lines(output.out, shown) if shown else ())
         output.note()
     if result.status in UNDECIDED:
-        output.error(stop_message(document, () if output.quiet else progress.explained))
+        output.error(with_flags(stop_message(document, () if output.quiet else progress.explained)))
     if not output.quiet:
         output.err.lines(end_lines(output.err, document, view.tools))
         for name, where in hosts.items():
@@ -209,9 +217,10 @@ def _print(
 
 
 def note_embedded(output: Output, settings: Settings, seats: Iterable[Seat]) -> None:
-    """If all seats are the tiny embedded models, explain how to use real ones."""
+    """If all seats are the tiny embedded models, say so; how to use real ones, if nobody has chosen these."""
     if all(settings.provider(seat.provider).kind == "embedded" and seat.name in KNOWN for seat in seats):
-        output.note("\n" + EMBEDDED)
+        chosen = settings.panel.seats or settings.panels
+        output.note("\n" + (EMBEDDED if chosen else f"{EMBEDDED}\n{REAL_MODELS}"))
 
 
 def _progress(output: Output) -> Progress:

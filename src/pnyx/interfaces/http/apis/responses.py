@@ -178,6 +178,13 @@ async def retrieve(request: Request, response_id: str) -> Response:
     return await _read(request, service, run_id)
 
 
+@ROUTER.delete("/{response_id}")
+async def delete(request: Request, response_id: str) -> Response:
+    """Delete a response and its run for good."""
+    row = await service_of(request).delete(_run_of(response_id), owner_of(request))
+    return Exact({"id": f"{PREFIX}{row.id}", "object": "response", "deleted": True})
+
+
 @ROUTER.post("/{response_id}/cancel")
 async def cancel(request: Request, response_id: str) -> Response:
     """Cancel a response that is under way."""

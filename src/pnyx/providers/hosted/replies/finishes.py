@@ -57,9 +57,9 @@ _LENGTH_WORDS = regex(
 )
 """Parts of words that mean a limit."""
 _FAILURE_WORDS = regex(
-    r"(?:error|failed|failure|exception|unavailable|timed?_?out|overloaded|interrupted|cancell?ed|abort(?:ed)?)$"
+    r"(?:error|failed|failure|exception|unavailable|timed?_?out|overloaded|interrupted|cancell?ed|abort(?:ed)?)$|^error_"
 )
-"""Ends of words that are in no table, and mean a failure."""
+"""Parts of words that are in no table, and mean a failure."""
 
 
 def reason_of(finish: str) -> FinishReason:

@@ -139,7 +139,7 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         kind == "message" and isinstance(document.get("content"), list | Mapping)
     ):
         return AnthropicReader
-    if document.get("object") == "response" or kind.startswith("response."):
+    if document.get("object") == "response" or kind.startswith("response.") or "output_text" in document:
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader

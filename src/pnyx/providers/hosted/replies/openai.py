@@ -41,10 +41,11 @@ class OpenAIReader(Reader):
         usage = next(iter(items(document.get("usage"))), None)
         self._documents += 1
         self.report_usage(usage)
-        if any(value for value in mapping(usage).values() if not isinstance(value, Mapping)):
-            self._usage_at.append(self._documents)
         for choice in self._choices(document):
             yield from self._choice(choice)
+        # Behind the choices: an event that reports a failure is no end, whatever it counts.
+        if any(value for value in mapping(usage).values() if not isinstance(value, Mapping)):
+            self._usage_at.append(self._documents)
         # Usage alone is the last event of a stream, and says of a whole reply that it is empty.
         if document.get("choices") == [] and document.get("usage"):
             self.any = self.done = True

@@ -17,6 +17,7 @@ from ....core.caching.regex import regex
 from ...base import FinishReason, ToolCall
 from ..documents import DONE
 from ..failures import Report, failure, one_line, report
+from ..usage import find
 from .finishes import failure_status, reason_of
 
 __all__ = [
@@ -126,6 +127,7 @@ class Reader(ABC):
         documents = document if isinstance(document, list) else [document]
         for one in documents:
             if found := report(one):
+                self.report_usage(find(one))
                 raise failure(found)
             if isinstance(one, Mapping):
                 yield from self.read(one)

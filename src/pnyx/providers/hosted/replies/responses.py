@@ -39,7 +39,7 @@ class ResponsesReader(Reader):
         self.any = True
         if response := mapping(document.get("response")):
             yield from self._response(response, _LAST.get(kind, ""))
-        elif document.get("object") == "response":
+        elif document.get("object") == "response" or "output_text" in document:
             yield from self._response(document)
         elif kind.endswith(".delta"):
             self._streamed |= {kind, self._place(document)}
@@ -65,7 +65,7 @@ class ResponsesReader(Reader):
             for place, item in enumerate(items(response.get("output"))):
                 yield from self._item(mapping(item), place)
         if not (self.text or self.refusal):
-            yield from self.piece(response.get("output_text"))
+            yield from self.piece(text_of(response.get("output_text")))
         status = text_of(response.get("status")) or last
         if status not in ("", "in_progress", "queued"):
             reason = text_of(mapping(response.get("incomplete_details")).get("reason"))
