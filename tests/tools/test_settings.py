@@ -52,42 +52,42 @@ def test_every_setting_of_tools_is_read_from_file_and_environment(tmp_path: Path
     [
         (
             '[tools.web_search]\nbackend = "bing"',
-            "tools.web_search.backend in named.toml must be one of "
+            "tools.web_search.backend in named.toml:2 must be one of "
             "'duckduckgo', 'tavily', 'exa', 'searxng', 'provider' or 'none', not this text",
         ),
         (
             '[tools.web_search]\nbackend = "searxng"',
-            "tools.web_search in named.toml needs base_url, the URL of your SearXNG",
+            "tools.web_search in named.toml:2 needs base_url, the URL of your SearXNG",
         ),
         (
             "[tools.web_search]\nresults = 3",
-            "unknown key tools.web_search.results in named.toml; did you mean max_results?",
+            "unknown key tools.web_search.results in named.toml:2; did you mean max_results?",
         ),
         (
             '[tools.web_search]\napi_key = "sk-planted"',
-            "unknown key tools.web_search.api_key in named.toml; keys do not belong in files: "
+            "unknown key tools.web_search.api_key in named.toml:2; keys do not belong in files: "
             "put it into a variable, and set api_key_env to its name",
         ),
         (
             '[tools.web_search]\napi_key_env = "sk-planted"',
-            "tools.web_search.api_key_env in named.toml must be the name of an environment variable, "
+            "tools.web_search.api_key_env in named.toml:2 must be the name of an environment variable, "
             "not this text",
         ),
         (
             '[tools.web_search]\nbase_url = "http://user:planted@host"',
-            "tools.web_search.base_url in named.toml must be an http or https address, "
+            "tools.web_search.base_url in named.toml:2 must be an http or https address, "
             "without user, password, query or fragment",
         ),
-        ("[tools]\nmax_round = 3", "unknown key tools.max_round in named.toml; did you mean max_rounds?"),
-        ("[tools]\nweb_search = true", "tools.web_search in named.toml must be a table, not true"),
+        ("[tools]\nmax_round = 3", "unknown key tools.max_round in named.toml:2; did you mean max_rounds?"),
+        ("[tools]\nweb_search = true", "tools.web_search in named.toml:2 must be a table, not true"),
         (
             "[tools.shell]\nenabled = true",
-            "unknown key tools.shell in named.toml; there are: enabled, max_rounds, web_search, "
+            "unknown key tools.shell in named.toml:2; there are: enabled, max_rounds, web_search, "
             "code_execution, file_read",
         ),
         (
             "[tools.code_execution]\nmemory_mb = 1",
-            "tools.code_execution.memory_mb in named.toml must be at least 64, not 1",
+            "tools.code_execution.memory_mb in named.toml:2 must be at least 64, not 1",
         ),
     ],
 )

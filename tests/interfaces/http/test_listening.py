@@ -29,6 +29,7 @@ async def test_no_packet_of_a_reply_waits_for_the_acknowledgement_of_the_one_bef
     with listen(open_settings({"serve": {"host": host, "port": 0}})) as listener:
         async with await asyncio.start_server(reply, sock=listener):
             _, writer = await asyncio.open_connection(*listener.getsockname()[:2])
+            writer.write(b"GET")  # a connection is accepted when something arrives
             assert not await delayed
             writer.close()
             await writer.wait_closed()
