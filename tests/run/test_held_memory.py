@@ -20,11 +20,10 @@ WIDEST = 4
 @pytest.fixture
 def no_collection() -> Iterator[None]:
     gc.collect()
-    gc.freeze()  # what other tests hold is not counted
+    gc.freeze()  # what other tests hold is not counted, nor looked at again, which would take seconds
     gc.disable()
     yield
     gc.enable()
-    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("no_collection")
