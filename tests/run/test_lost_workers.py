@@ -22,7 +22,7 @@ from pnyx.store.records import leases
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, spec, well_formed
-from tests.support.waiting import until
+from tests.support.waiting import STALL_S, until
 
 GONE = "worker@elsewhere:7:1"
 MAKE = Callable[[Host], Node]
@@ -235,3 +235,35 @@ async def test_a_failure_ends_neither_the_heartbeat_nor_the_search_for_runs(make
     task.cancel()
     assert [line for line in problems if "MemoryError" in line] == problems
     assert len(problems) == 1
+
+
+async def test_a_worker_ends_though_its_wait_for_jobs_goes_on_when_it_is_cancelled_first(make: MAKE) -> None:
+    """As procrastinate's does if a notification arrives at that moment."""
+    listening, cancelled = asyncio.Event(), 0
+
+    class Jobs:
+        async def listen(self, on_job: Callable[[], None]) -> None:
+            nonlocal cancelled
+            listening.set()
+            while True:
+                try:
+                    await asyncio.sleep(3600)
+                except asyncio.CancelledError:
+                    cancelled += 1
+                    if cancelled > 1:
+                        raise
+
+        async def fetch(self, *_: Any) -> None: ...
+
+        async def beat(self, _: float) -> None: ...
+
+        async def put_back_strays(self, _: Any) -> None: ...
+
+    worker = worker_on(make(Host(fixed_reply)))
+    worker.queue = cast(Any, Jobs())
+    working = asyncio.create_task(worker.work())
+    await listening.wait()
+    worker.stop(0.0)
+    async with asyncio.timeout(STALL_S):
+        await working
+    assert cancelled == 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from enum import Enum, auto
 from functools import partial
@@ -44,6 +44,8 @@ SWEEP_LIMIT = 1000
 """The most runs that one sweep reads."""
 CLOSE_S = 1.5
 """Seconds that jobs have to be put back once the runs have stopped."""
+CANCEL_S = 1.0
+"""Seconds after which a task that still works is cancelled once more."""
 
 
 class End(Enum):
@@ -103,9 +105,7 @@ class Worker:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), SWEEP_S)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+            await _end(tasks)
             await self._finish_jobs()
 
     def stop(self, grace_s: float) -> None:
@@ -343,6 +343,14 @@ class Worker:
                 has_worker or (job_waits is None and now - self._jobless[row.id] >= SWEEP_S / 2)
             ):
                 await self.queue.defer(row.id, row.owner)
+
+
+async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Cancel tasks until they have ended: waiting for notifications goes on if one arrives just then."""
+    while tasks:
+        for task in tasks:
+            task.cancel()
+        _, tasks = await asyncio.wait(tasks, timeout=CANCEL_S)
 
 
 def _shares(limits: Mapping[str, KeyLimits]) -> dict[str, Share]:
