@@ -1,6 +1,6 @@
-"""The lines of a TOML file on which its keys are, for messages: `tomllib` does not tell them.
+"""The line of each key of a TOML file, for messages: `tomllib` does not give them.
 
-The text is valid TOML, so its statements are told apart by strings, brackets and line ends alone.
+The text is valid TOML, so strings, brackets and line ends are enough to see where each statement ends.
 """
 
 from __future__ import annotations
