@@ -34,7 +34,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from pnyx.run import resolve, run_rows
+from pnyx.run import resolve, run_rows, spec
 from tests.interfaces.shell import exit_code
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost
@@ -219,11 +219,12 @@ def _ended(text: str) -> str:
 
 @contextmanager
 def _session(script: Mapping[str, Any], folder: Path, name: str) -> Iterator[Session]:
-    """A terminal whose ids and labels are those of every run of this page."""
+    """A terminal whose ids, labels and fences are those of every run of this page."""
     numbers = itertools.count(1)
     drawn = SimpleNamespace(
         token_bytes=lambda size: hashlib.sha256(f"{name} {next(numbers)}".encode()).digest()[:size],
         randbits=lambda bits: 1,
+        token_hex=lambda size: "7" * 2 * size,  # the nonce's tokens are among those that a call reserves
     )
     with ScriptedHost() as host:
         session = Session(host, folder)
@@ -247,6 +248,7 @@ def _session(script: Mapping[str, Any], folder: Path, name: str) -> Iterator[Ses
                 mock.patch.dict(os.environ, environment, clear=True),
                 mock.patch.object(run_rows, "secrets", drawn),
                 mock.patch.object(resolve, "secrets", drawn),
+                mock.patch.object(spec, "secrets", drawn),
             ):
                 yield session
         finally:

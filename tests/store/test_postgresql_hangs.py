@@ -104,7 +104,7 @@ async def test_the_next_host_of_an_address_is_tried_if_one_hangs(
         address = f"postgresql://{url.username}:{url.password}@/{url.database}?{hosts}"
         database = await Database.open(address)
         assert await database.read(lambda c: c.execute(text("SELECT 7")).scalar()) == 7
-        assert hanging.cut == 1
+        assert hanging.connected == 1  # a slow test may give up before it sends anything
         await database.close()
 
 

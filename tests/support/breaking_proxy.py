@@ -23,7 +23,7 @@ class BreakingProxy:
         self.target, self.message, self.late_s = port, message, late_s
         self.ways = list(ways)
         assert set(self.ways) <= {*WAYS, ""}
-        self.cut = 0
+        self.connected = self.cut = 0
         self.port = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -42,6 +42,7 @@ class BreakingProxy:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connected += 1
         there, back = await asyncio.open_connection("127.0.0.1", self.target)
         answers = asyncio.create_task(self._pass(there, writer))
         try:
