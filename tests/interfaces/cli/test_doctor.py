@@ -174,7 +174,7 @@ def test_the_doctor_names_the_runs_that_a_flipped_bit_damaged(
         )
         id, content = connection.execute(alone, (damaged,)).fetchone()
         changed = bytearray(content)
-        changed[len(changed) // 2] ^= 4
+        changed[-1] ^= 4  # in its checksum: within the frame, some bits have no meaning
         connection.execute("UPDATE contents SET content = ? WHERE id = ?", (bytes(changed), id))
     found = database()
     assert found["ok"] is False
