@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..run.leases.lease import is_active
 from ..run.spec import Spec
 from ..run.spending.expectation import kind_of
 from ..store import Database, copying, storage
+from ..store.altered import Altered, find_altered
 from ..store.money import holds, ledger
 from ..store.money.cost_sums import CostSum, cost_sums
 from ..store.money.costs import CallCosts, RunSum, costs_of, run_sums
@@ -86,11 +87,12 @@ class RunRecords:
         await self._database.check(writes=writes)
 
     async def damage(self) -> str:
-        """The first fault in the file of an SQLite database; empty without one, and for PostgreSQL.
-
-        Reads the whole file. Raises `StoreError` if it cannot be read.
-        """
+        """The first fault in the file of an SQLite database, see `copying.damage`. Raises `StoreError`."""
         return await self._database.read(copying.damage)
+
+    async def altered(self, most_s: float | None, report: Callable[[Altered], None]) -> Altered:
+        """What a disk has altered within rows, see `store.altered`. Raises `StoreError`."""
+        return await find_altered(self._database, most_s, report)
 
     async def find(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """The row of a run. Raises `NotFound`."""
