@@ -256,6 +256,8 @@ def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     if isinstance(raw, str | Mapping):
         return raw
+    if _has_words(inner := found.get("innererror")):  # of Azure
+        return inner
     if _is_words(found.get("details")):
         return "; ".join(map(str, found["details"]))
     return next((value for value in found.values() if isinstance(value, str) and _inner(value)), None)
@@ -272,7 +274,8 @@ def _wrapped(inner: Mapping[str, Any], around: Mapping[str, Any], code: str, dep
 
 def _several(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
-    listed = (found.get(name) for name in ("errors", "issues", "extra"))
+    listed = [found.get(name) for name in ("errors", "issues", "extra")]
+    listed += [mapping.get("fieldViolations") for mapping in _objects(found.get("details"))]  # of Google
     places = (message, *listed, None if message else found)
     named = {**details, **found} if isinstance(details := found.get("details"), Mapping) else found
     placed: list[Any] = [_with_place(*one) for one in named.items() if isinstance(one[1], list)]
@@ -319,9 +322,10 @@ def _item(found: Mapping[str, Any]) -> Report:
 
 
 def _place(found: Mapping[str, Any]) -> str:
-    """The part of the request that one of several failures is about; JSON:API has it in `source`."""
-    source = found.get("source")
-    places = {**found, **source} if isinstance(source, Mapping) else found
+    """The part of the request that one of several failures is about: JSON:API's `source`, Ajv's `params`."""
+    places = dict(found)
+    for inner in _objects([found.get("source"), found.get("params")]):
+        places |= inner
     return _path(next((places[name] for name in _PLACES if places.get(name)), ""))
 
 
@@ -363,17 +367,21 @@ _DOCUMENT = regex(r"(?P<before>[^{]*)(?P<document>\{.*\})(?P<after>[^}]*)", re.D
 
 def _details(value: Any) -> Iterator[str]:
     """Yield the names in Google's details: the reason, and the quotas that are used up."""
-    for one in value if isinstance(value, list) else ():
-        if isinstance(one, Mapping):
-            yield from (str(one[name]) for name in ("reason", "quotaId") if one.get(name))
-            if one.get("retryDelay"):
-                yield f"retry in {one['retryDelay']}"
-            yield from _details(one.get("violations"))
+    for one in _objects(value):
+        yield from (str(one[name]) for name in ("reason", "quotaId") if one.get(name))
+        if one.get("retryDelay"):
+            yield f"retry in {one['retryDelay']}"
+        yield from _details(one.get("violations"))
 
 
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+_EXTRA = "additionalProperty"
 _REPORTED = ("error", "errors", "detail", "msg", "error_msg")
 """Keys of a report that no schema and no request has."""
-_PLACES = ("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name")
+_PLACES = ("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name", _EXTRA)
 _MESSAGES = ("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring")
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
 
