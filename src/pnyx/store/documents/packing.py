@@ -238,11 +238,12 @@ def from_column(text: str, what: str) -> bytes:
 
 
 def compress(data: bytes) -> bytes:
-    """The bytes as one frame of zstd."""
+    """The bytes as one frame of zstd, with a checksum: a flipped bit is noticed by whoever reads them."""
     compressor: zstd.ZstdCompressor | None = getattr(_local, "compressor", None)
     if compressor is None:
         compressor = _local.compressor = zstd.ZstdCompressor(
-            options={zstd.CompressionParameter.dict_id_flag: 0}, zstd_dict=_dictionary().as_digested_dict
+            options={zstd.CompressionParameter.dict_id_flag: 0, zstd.CompressionParameter.checksum_flag: 1},
+            zstd_dict=_dictionary().as_digested_dict,
         )
     compressor.set_pledged_input_size(len(data))
     return compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
