@@ -238,7 +238,7 @@ def from_column(text: str, what: str) -> bytes:
 
 
 def compress(data: bytes, *, checksum: bool = False) -> bytes:
-    """The bytes as one frame of zstd. checksum: with one, so that a flipped bit is noticed by who reads it."""
+    """The bytes as one frame of zstd. checksum: with one, so that who reads it notices a flipped bit."""
     compressors: dict[bool, zstd.ZstdCompressor] | None = getattr(_local, "compressors", None)
     if compressors is None:
         compressors = _local.compressors = {}
