@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.caching.regex import regex
 from . import bodies
-from .reports import Report
+from .reports.report import Report
 
 __all__ = [
     "RENAMED",
