@@ -174,7 +174,12 @@ class OpenAIReader(Reader):
         id = text_of(call.get("id")) or (str(call["id"]) if isinstance(call.get("id"), int) else "")
         name = text_of(function.get("name"))
         tool = self.tools.setdefault(self._place(call.get("index"), id, name, whole), ToolCallParts())
-        tool.id, tool.name = tool.id or id, tool.name or name
+        tool.id = tool.id or id
+        # A name comes whole, maybe again with each piece of the arguments, or in pieces before them.
+        if name.startswith(tool.name):
+            tool.name = name
+        elif not whole and not any(tool.written) and not tool.name.endswith(name):
+            tool.name += name
         arguments = next((function[name] for name in ARGUMENTS if function.get(name) is not None), None)
         if isinstance(arguments, str):
             if whole:
