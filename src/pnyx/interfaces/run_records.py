@@ -202,7 +202,7 @@ class RunRecords:
 
     async def prunable(self, rule: Rule) -> Prunable:
         """What a rule for old runs would delete."""
-        return await self._database.read(partial(prunable, rule=rule))
+        return await self._database.read(partial(prunable, rule=rule, is_active=is_active))
 
     async def prune_some(self, rule: Rule, limit: int, after: tuple[str, str] | None = None) -> Pruned:
         """Delete some of the old runs; see `store.records.pruning.prune_some`."""
