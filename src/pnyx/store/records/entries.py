@@ -110,8 +110,8 @@ def log(
         in_order = rows if newest is None else rows[::-1]
         return Page(_event(run_id, one) for one in _documents(connection, in_order, prompts))
     page, chars, texts = Page(), 0, Texts()
-    most_chars = PAGE_CHARS if most_chars is None else most_chars
-    starts = (0, *range(FIRST, min(len(rows), limit), PAGE))
+    most_chars, first = (PAGE_CHARS, PAGE) if most_chars is None else (most_chars, FIRST)
+    starts = (0, *range(first, min(len(rows), limit), PAGE))
     for start, end in zip(starts, (*starts[1:], limit), strict=True):
         for document in _documents(connection, rows[start:end], prompts, texts):
             chars += sum(len(one) for one in document.values() if isinstance(one, str))
