@@ -211,7 +211,7 @@ class OpenAIReader(Reader):
         )
 
 
-_MODEL = ("", "assistant", "model", "chatbot")
+_OF_OTHERS = ("user", "human", "tool", "function", "system", "developer")
 _CLOUDFLARE = {"response", "tool_calls", "usage"}
 _OF_PARTS = frozenset((*PARTS, "type", "annotations", "signature", "refusal", "error"))
 """Keys of a part of a message."""
@@ -229,11 +229,11 @@ def _written(value: object) -> object:
 
 
 def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message of a choice: of a list, the last one that the model wrote, not a tool or the user."""
-    found = items(choice.get("message") or choice.get("messages"))
-    return next(
-        (one for one in map(mapping, reversed(found)) if text_of(one.get("role")).lower() in _MODEL), {}
-    )
+    """The message of a choice: of several, the last one that the model wrote, not a tool or the user."""
+    found = [mapping(one) for one in items(choice.get("message") or choice.get("messages"))]
+    if len(found) > 1:
+        found = [one for one in found if text_of(one.get("role")).lower() not in _OF_OTHERS]
+    return found[-1] if found else {}
 
 
 def _check(error: object) -> None:
