@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import UsageError
-from pnyx.files.decode import decode, is_binary
+from pnyx.files.decode import BINARY_STARTS, decode, is_binary
 
 TEXTS = {
     "en": "The price is 5 euros, and that's final.",
@@ -77,6 +77,18 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
     assert is_binary(data)
     with pytest.raises(UsageError, match=r"tool\.bin is not text"):
         decode(data, "tool.bin")
+
+
+@pytest.mark.parametrize(
+    "start", BINARY_STARTS, ids=lambda start: start.decode("latin-1").encode("unicode_escape")
+)
+@pytest.mark.parametrize("rest", [b"", b"x", b" and then a hundred words of text." * 20])
+def test_no_text_starts_as_binary_files_do_however_short_it_is(start: bytes, rest: bytes) -> None:
+    assert is_binary(start + rest)
+    with pytest.raises(
+        UsageError, match=r"picture\.png is not text, and of no kind that can be read, or damaged"
+    ):
+        decode(start + rest, "picture.png")
 
 
 def test_a_mark_before_something_else_is_refused() -> None:

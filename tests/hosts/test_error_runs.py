@@ -224,7 +224,7 @@ async def _debate(database: Database, provider: HostedProvider) -> tuple[Result,
         return result, await node.log(handle.run_id), await account_of(node, handle.run_id)
     finally:
         await node.stop()
-        await node.runner._keeper.close()
+        await node.runner.ownership.keeper.close()
         await provider.close()
 
 

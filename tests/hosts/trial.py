@@ -110,6 +110,6 @@ async def run(host: ScriptedHost, database: Database, case: Case) -> Trial:
         log = await node.log(handle.run_id)
     finally:
         await node.stop()
-        await node.runner._keeper.close()
+        await node.runner.ownership.keeper.close()
         await provider.close()
     return Trial(result, log, "".join(tokens), account.spent_nusd, account.reserved_nusd)

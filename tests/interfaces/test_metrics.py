@@ -121,7 +121,7 @@ async def test_a_worker_shows_its_metrics_by_the_same_rule(
         open_worker_metrics(service) as address,
         httpx2.AsyncClient(trust_env=False) as client,
     ):
-        await service.add_key("ada", hash_key("pnyx_ada-key"))
+        await service.keys.add("ada", hash_key("pnyx_ada-key"))
         assert address is not None
         response = await client.get(address, headers=dict(headers))
     assert response.status_code == status

@@ -166,11 +166,19 @@ def test_formulas_code_tables_and_tasks(tab: Tab, models: ScriptedHost) -> None:
         "H3",
         "H4",
     ]
-    # It covers none of the code.
-    assert answer.locator(".code").evaluate(
-        "frame => frame.querySelector('pre').getBoundingClientRect().right"
-        " <= frame.querySelector('.copy').getBoundingClientRect().left"
+    # Its button covers none of the code, and on a narrow screen leaves it the whole width.
+    covers = (
+        "(frame) => { const code = frame.querySelector('pre').getBoundingClientRect();"
+        " const button = frame.querySelector('.copy').getBoundingClientRect();"
+        " return [code.right > button.left && code.top < button.bottom,"
+        " frame.clientWidth - Math.round(code.width)]; }"
     )
+    covered, beside = answer.locator(".code").evaluate(covers)
+    assert not covered
+    assert beside > 0
+    tab.page.set_viewport_size({"width": 400, "height": 900})
+    assert answer.locator(".code").evaluate(covers) == [False, 0]
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
     answer.locator(".code").hover()
     answer.get_by_role("button", name="Copy this code").click()
     expect(answer.locator(".copy")).to_contain_text("opied")

@@ -24,5 +24,5 @@ async def make(tmp_path: Path) -> AsyncIterator[Callable[[Host], Node]]:
     yield build
     for node in nodes:
         await node.stop()
-        await node.runner._keeper.close()
+        await node.runner.ownership.keeper.close()
     await database.close()

@@ -75,7 +75,7 @@ async def test_a_worker_that_stops_requeues_its_runs_except_one_that_is_paused(
     assert await node.row(ids[0]) == row
     await node.runner.cancel(ids[0])
     well_formed(await node.log(ids[0]))
-    await worker.runner._keeper.close()
+    await worker.runner.ownership.keeper.close()
 
 
 async def test_a_queued_fork_reuses_its_parents_replies(make: Callable[[Host], Node]) -> None:
@@ -128,7 +128,7 @@ async def test_a_cancel_applies_even_if_the_process_died_before_it_read_it(
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, bool(host.sent)) == ("cancelled", action == "fork")
     well_formed(await node.log(handle.run_id))
-    await runner._keeper.close()
+    await runner.ownership.keeper.close()
 
 
 async def test_a_cancel_during_a_takeover_is_not_lost(

@@ -54,7 +54,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
 async def test_a_run_that_continued_after_it_was_read_is_not_taken(make: Make) -> None:
     one, two = make(Host(fixed_reply, pause=0.05)), make(Host(fixed_reply))
     handle = await one.start(options={"rounds": 1})
-    await one.runner._keeper.close()
+    await one.runner.ownership.keeper.close()
     lapsed = {"heartbeat_at": time.time() - 31, "worker": "elsewhere:1:1"}
     await two.database.write(lambda c: store.patch(c, handle.run_id, lapsed))
     prepare = two.runner.resources.prepare
@@ -129,14 +129,14 @@ async def test_a_failed_takeover_does_not_release_the_owners_run(make: Make, tmp
         async with locked(tmp_path / "pnyx.db"), asyncio.timeout(0.3):
             await asyncio.gather(*(node.runner.resume(handle.run_id, budget_usd=1.0) for _ in range(2)))
     # Both were cancelled: the one that took the run releases it, the other has nothing to release.
-    await until(lambda: not node.runner._keeper._unreleased)
+    await until(lambda: not node.runner.ownership.keeper._unreleased)
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
     second = await node.runner.resume(handle.run_id, budget_usd=1.0)
-    node.runner._keeper.release_later(handle.run_id, [])
+    node.runner.ownership.keeper.release_later(handle.run_id, [])
     elsewhere = {"worker": "elsewhere:1:1"}
     await node.database.write(lambda c: store.patch(c, handle.run_id, elsewhere))
-    node.runner._keeper.release_later(handle.run_id, [second.context.journal.epoch])
-    await until(lambda: not node.runner._keeper._unreleased)
+    node.runner.ownership.keeper.release_later(handle.run_id, [second.context.journal.epoch])
+    await until(lambda: not node.runner.ownership.keeper._unreleased)
     row = await node.database.read(lambda c: store.find(c, handle.run_id))
     assert (row.status, row.worker) == ("running", "elsewhere:1:1")
     assert (await second.result()).status == "decided"
@@ -264,7 +264,7 @@ async def test_the_elapsed_time_of_a_killed_process_counts(make: Make) -> None:
     second = node.another_process(Host(fixed_reply))
     result = await (await second.runner.resume(handle.run_id)).result()
     await second.stop()
-    await second.runner._keeper.close()
+    await second.runner.ownership.keeper.close()
     assert result.elapsed_s >= 0.3
 
 
@@ -329,7 +329,7 @@ async def test_a_run_that_was_taken_and_not_started_is_released_after_any_error(
     with pytest.raises(ZeroDivisionError):
         await node.runner.resume(handle.run_id)
     monkeypatch.undo()
-    await until(lambda: not node.runner._keeper._unreleased)
+    await until(lambda: not node.runner.ownership.keeper._unreleased)
     assert (await node.database.read(lambda c: store.find(c, handle.run_id))).status == "paused"
 
 

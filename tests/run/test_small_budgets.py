@@ -198,7 +198,7 @@ async def test_of_24_runs_at_once_as_many_finish_as_one_after_another(
     one_by_one = Node(alone, SizedHost(**host))
     affords = await one_after_another(one_by_one, case, cap, 24)
     await one_by_one.stop()
-    await one_by_one.runner._keeper.close()
+    await one_by_one.runner.ownership.keeper.close()
     await alone.close()
     together = await Database.open(tmp_path / "together.db")
     node = Node(together, SizedHost(pause=0.002, **host))
@@ -206,7 +206,7 @@ async def test_of_24_runs_at_once_as_many_finish_as_one_after_another(
         await at_once([node], case, cap, affords)
     finally:
         await node.stop()
-        await node.runner._keeper.close()
+        await node.runner.ownership.keeper.close()
         await together.close()
 
 
@@ -237,7 +237,7 @@ async def test_two_processes_share_a_cap_in_the_order_of_their_runs(database_url
     finally:
         for node in nodes:
             await node.stop()
-            await node.runner._keeper.close()
+            await node.runner.ownership.keeper.close()
             await node.database.close()
 
 
@@ -269,7 +269,7 @@ async def test_a_run_of_this_process_holds_what_it_needs_before_its_first_call(
 ) -> None:
     runner = make(SizedHost()).runner
     # Of runs that start at the same time, a younger one may come to its first call before this one.
-    async with runner._new_run(spec("council", day_usd=9.0), None, None, runner._name if here else None):
+    async with runner.ownership.recorded(spec("council", day_usd=9.0), queued=not here):
         held = await runner.database.read(lambda c: holds.total(c, "day"))
     assert (held > 0) is here
 

@@ -51,7 +51,7 @@ class ServerHandle:
     async def key(self, name: str) -> str:
         """Create a key of `name`; the server accepts it at once."""
         key = f"pnyx_{name}-key"
-        await self.service.add_key(name, hash_key(key))
+        await self.service.keys.add(name, hash_key(key))
         return key
 
 

@@ -20,6 +20,17 @@ BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 """Longer marks first: that of UTF-32 begins with that of UTF-16."""
+BINARY_STARTS = (
+    # Images, sound and films.
+    *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"ID3\2", b"ID3\3", b"ID3\4"),
+    b"\x1a\x45\xdf\xa3",
+    # Archives and documents.
+    *(b"PK\3\4", b"PK\5\6", b"PK\7\x08", b"\x1f\x8b\x08", b"BZh91AY&SY", b"\x28\xb5\x2f\xfd"),
+    *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\x04\x22\x4d\x18", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    # Programs.
+    *(b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe"),
+)
+"""First bytes of files that are no text, however short they are. Those with a zero are found by it."""
 WESTERN, UTF_8 = "windows-1252", "utf-8"
 _UNLIKELY = (
     # Any text of an even length is also one of UTF-16: only a mark or zeros speak for that.
@@ -45,6 +56,8 @@ def decode(data: bytes, name: str) -> tuple[str, str]:
 
 def is_binary(data: bytes) -> bool:
     """Whether the data is not text in any encoding."""
+    if data.startswith(BINARY_STARTS):
+        return True
     sample = data[:SAMPLE]
     if any(sample.startswith(mark) for mark, _ in BOMS) or _wide(sample):
         return False
@@ -53,14 +66,14 @@ def is_binary(data: bytes) -> bool:
 
 
 def _encoding(data: bytes, name: str) -> str:
+    if is_binary(data):
+        kinds = "PDF, Word, Excel, PNG, JPEG, GIF and WebP can"
+        raise FileProblem(f"{name} is not text, and of no kind that can be read, or damaged: {kinds}")
     for mark, encoding in BOMS:
         if data.startswith(mark):
             return _checked(data, encoding, name)
     if wide := _wide(data[:SAMPLE]):
         return _checked(data, wide, name)
-    if is_binary(data):
-        kinds = "PDF, Word, Excel, PNG, JPEG, GIF and WebP can"
-        raise FileProblem(f"{name} is not text, and of no kind that can be read: {kinds}")
     if _fits(data, UTF_8):
         return UTF_8
     if _is_western(data):

@@ -96,7 +96,7 @@ async def watch(
     """
     finished = left = False
     if cancel:
-        service.attend(run_id)
+        service.attendance.arrive(run_id)
     try:
         async with aclosing(follow(service, run_id, reader, after, tokens, prompts)) as events:
             async for event in events:
@@ -109,7 +109,7 @@ async def watch(
         raise
     finally:
         if cancel:
-            service.leave(run_id, cancel=left, grace_s=grace_s)
+            service.attendance.leave(run_id, cancel=left, grace_s=grace_s)
 
 
 async def wait_for_result(

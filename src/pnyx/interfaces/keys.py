@@ -81,7 +81,7 @@ class Keys:
         """Read the keys again: one that expires or is revoked is refused from then on."""
         now, valid = self._records.now(), list[tuple[str, str]]()
         limits = dict[str, KeyLimits]()
-        for key in await self._records.stored_keys():
+        for key in await self._records.keys.stored():
             try:
                 limits[key.name] = read_limits(key.limits)
             except Unreadable as exc:  # without its limits it could do too much; the others go on

@@ -1,9 +1,9 @@
-"""What interfaces read from and add to the database: runs, costs, judgements, keys, backups."""
+"""What interfaces read from and add to the database: runs, costs, judgements, backups."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -18,20 +18,21 @@ from ..evaluate.owners import LEARNER, OWNER
 from ..run.leases.lease import is_active
 from ..run.spec import Spec
 from ..run.spending.expectation import kind_of
-from ..store import Database, copying, keys, rates, storage
+from ..store import Database, copying, storage
+from ..store.altered import Altered, find_altered
 from ..store.money import holds, ledger
 from ..store.money.cost_sums import CostSum, cost_sums
 from ..store.money.costs import CallCosts, RunSum, costs_of, run_sums
-from ..store.records import outcomes, shares
+from ..store.records import outcomes
 from ..store.records import runs as store
 from ..store.records.deletion import delete_run
-from ..store.records.entries import PAGE, WHOLE_PAGE, Page
+from ..store.records.entries import FOLLOWED_CHARS, PAGE, WHOLE_PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back, give_back_meanwhile
-from .keys import hash_key
+from .key_records import KeyRecords
 from .overviews import Overviews
-from .shares import DEFAULT_S, expiry, new_token
+from .share_records import ShareRecords
 from .views.overview import READS
 from .views.queue import QueueState, read_queue
 from .views.records import (
@@ -61,7 +62,7 @@ class RunRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._overviews = Overviews()
-        self._forgot_idle = False
+        self.keys, self.shares = KeyRecords(database), ShareRecords(database)
 
     @classmethod
     @asynccontextmanager
@@ -86,11 +87,12 @@ class RunRecords:
         await self._database.check(writes=writes)
 
     async def damage(self) -> str:
-        """The first fault in the file of an SQLite database; empty without one, and for PostgreSQL.
-
-        Reads the whole file. Raises `StoreError` if it cannot be read.
-        """
+        """The first fault in the file of an SQLite database, see `copying.damage`. Raises `StoreError`."""
         return await self._database.read(copying.damage)
+
+    async def altered(self, most_s: float | None, report: Callable[[Altered], None]) -> Altered:
+        """What a disk has altered within rows, see `store.altered`. Raises `StoreError`."""
+        return await find_altered(self._database, most_s, report)
 
     async def find(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """The row of a run. Raises `NotFound`."""
@@ -200,7 +202,7 @@ class RunRecords:
 
     async def prunable(self, rule: Rule) -> Prunable:
         """What a rule for old runs would delete."""
-        return await self._database.read(partial(prunable, rule=rule))
+        return await self._database.read(partial(prunable, rule=rule, is_active=is_active))
 
     async def prune_some(self, rule: Rule, limit: int, after: tuple[str, str] | None = None) -> Pruned:
         """Delete some of the old runs; see `store.records.pruning.prune_some`."""
@@ -227,7 +229,7 @@ class RunRecords:
         def read(connection: Connection) -> tuple[store.RunRow, Page]:
             # Read the row first: an event stored in between is in the next read, so none is missed.
             row = store.find(connection, run_id)
-            return row, store.log(connection, run_id, after, PAGE, prompts)
+            return row, store.log(connection, run_id, after, PAGE, prompts, most_chars=FOLLOWED_CHARS)
 
         return await self._database.read(read)
 
@@ -296,92 +298,10 @@ class RunRecords:
         """The bytes that the runs of an owner take."""
         return await self._database.read(partial(storage.stored_bytes, owner=owner))
 
-    async def stored_keys(self) -> Sequence[keys.StoredKey]:
-        """Every server key, sorted by name."""
-        return await self._database.read(keys.stored)
-
-    async def add_key(
-        self, name: str, hash: str, *, expires_at: str | None = None, limits: str | None = None
-    ) -> None:
-        """Add a server key. expires_at, limits: as in `StoredKey`. Raises `Taken` if the name is in use."""
-        key = keys.StoredKey(name, hash, self.now(), expires_at, limits)
-        await self._database.write(partial(keys.add, key=key))
-
-    async def change_key(self, name: str, columns: Mapping[str, str | None]) -> None:
-        """Set columns of a server key. Raises `NotFound`."""
-        await self._database.write(partial(keys.change, name=name, columns=columns))
-
-    async def rotate_key(self, name: str, hash: str, old_until: str) -> None:
-        """Replace a server key; the one before is valid until `old_until`. Raises `NotFound`."""
-        await self._database.write(partial(keys.rotate, name=name, hash=hash, old_until=old_until))
-
     @property
     def is_shared(self) -> bool:
         """Whether processes on other machines may use the database."""
         return self._database.is_server
-
-    async def take_place(self, name: str, most: int, window_s: float) -> float | None:
-        """Count a request over all processes of a PostgreSQL database; see `rates.take_place`."""
-        if not self._forgot_idle:
-            self._forgot_idle = True
-            await self._database.apart(rates.forget_idle)
-        take = partial(rates.take_place, name=name, most=most, window_s=window_s)
-        return await self._database.apart(take)
-
-    async def add_key_uses(self, found: Sequence[keys.KeyUse]) -> None:
-        """Store what keys were used for."""
-        await self._database.write(partial(keys.add_uses, found=found))
-
-    async def key_uses(self, limit: int) -> list[keys.KeyUse]:
-        """The newest uses of keys, oldest first."""
-        return await self._database.read(partial(keys.uses, limit=limit))
-
-    async def remove_key(self, name: str) -> int:
-        """Revoke a server key. Return how many of its runs waited and are paused. Raises `NotFound`."""
-        return await self._database.write(partial(keys.remove, name=name))
-
-    async def share(
-        self, prefix: str, expires_s: float = DEFAULT_S, owner: str | None = None
-    ) -> tuple[str, shares.ShareRow]:
-        """Make a link to a run, valid for `expires_s` seconds. Return its token and its row.
-
-        Raises `NotFound`, and `UsageError` for a longer time than a link may be valid.
-        """
-        id, token = new_token()
-        until = expiry(expires_s, self.now())
-
-        def add(connection: Connection) -> shares.ShareRow:
-            row = store.find(connection, prefix, owner)
-            shares.add(connection, id, row.id, hash_key(token), self.now(), until)
-            found = shares.find(connection, id)
-            assert found is not None, "it was stored just now"
-            return found
-
-        return token, await self._database.write(add)
-
-    async def list_shares(self, prefix: str = "", owner: str | None = None) -> list[shares.ShareRow]:
-        """The links to a run, newest first; without `prefix`, to all runs. Raises `NotFound`."""
-
-        def read(connection: Connection) -> list[shares.ShareRow]:
-            run_id = store.find(connection, prefix, owner).id if prefix else None
-            return shares.listing(connection, run_id, owner)
-
-        return await self._database.read(read)
-
-    async def revoke_shares(self, prefix: str, owner: str | None = None, link: str = "") -> list[str]:
-        """Revoke the links to a run, or only those whose ids start with `link`. Return their ids.
-
-        Raises `NotFound`.
-        """
-
-        def revoke(connection: Connection) -> list[str]:
-            return list(shares.revoke(connection, store.find(connection, prefix, owner).id, self.now(), link))
-
-        return await self._database.write(revoke)
-
-    async def find_share(self, id: str) -> shares.ShareRow | None:
-        """The link with this id, or None."""
-        return await self._database.read(partial(shares.find, id=id))
 
     async def backup(self, file: Path) -> Mapping[str, int]:
         """Copy the database to the new file `file`. Return the rows by table. Raises `UsageError`."""

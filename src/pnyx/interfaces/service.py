@@ -5,12 +5,9 @@ It knows no web framework, no command line and no message protocol. `follow` wat
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,13 +15,12 @@ from ..config.load import database_url
 from ..config.schema import Settings
 from ..config.server_settings import KeyLimits
 from ..core.decision import FINAL
-from ..errors import Full, NotFound, OverLimit, PnyxError, Running, StoreError, UsageError
+from ..errors import NotFound, Running, StoreError, UsageError
 from ..files.read import read_files
 from ..providers.registry import Providers
 from ..run.batch import Batch
 from ..run.handle import RunHandle
 from ..run.leases.lease import is_held
-from ..run.leases.runs_at_once import RETRY_S, check_runs_at_once, too_many_runs
 from ..run.options.key_limits import effective_limits
 from ..run.request import RunRequest
 from ..run.resolve import resolve
@@ -34,8 +30,8 @@ from ..run.spec import Spec
 from ..run.worker import Worker
 from ..store.queue import Queue, open_queue
 from ..store.records import runs as store
-from .fair_slots import FairSlots
-from .key_quota import KeyQuota
+from .attendance import Attendance
+from .capacity import Capacity
 from .permissions import Permissions
 from .reading_turns import ReadingTurns
 from .render.conversation import earlier_turns, next_turn
@@ -49,9 +45,6 @@ __all__ = ["DRAIN_S", "RunService"]
 
 DRAIN_S = 8.0
 """Seconds for which calls in flight continue after a server or worker stops; the process ends within 10 s."""
-MOST_WAITING = 1000
-"""Runs of one owner that wait for their turn."""
-STOPPING = "the server is stopping; try again when it is back"
 
 
 class RunService(RunRecords):
@@ -69,16 +62,13 @@ class RunService(RunRecords):
         super().__init__(runner.database)
         self.runner, self.settings, self.queue = runner, runner.settings, queue
         self.stored_limits: Mapping[str, KeyLimits] = {}
-        self._quota = KeyQuota(self)
-        self._slots = FairSlots(self.settings.serve.runs, runner.local.by_owner)
-        runner.local.on_ended = self._slots.pass_on
+        self.capacity = Capacity(runner, self, queued=queue is not None)
+        self.attendance = Attendance(runner)
         self.telemetry = telemetry
         if telemetry is not None:
             runner.resources.observer = telemetry.announce
             telemetry.watch(runner)
         self.reading = ReadingTurns(lambda: self.draining)
-        self._attending: Counter[str] = Counter()
-        self._leaving: dict[str, asyncio.TimerHandle] = {}
 
     @classmethod
     @asynccontextmanager
@@ -108,8 +98,7 @@ class RunService(RunRecords):
             try:
                 yield service
             finally:
-                for timer in service._leaving.values():
-                    timer.cancel()
+                service.attendance.close()
 
     @property
     def redact(self) -> Callable[[str], str]:
@@ -224,7 +213,7 @@ class RunService(RunRecords):
                 row = await self.runner.find_named(spec, name, exactly=True)
                 if row.status in FINAL or is_held(row):
                     return row.id  # nothing starts, so no capacity is needed
-        async with self._capacity(spec):
+        async with self.capacity.hold(self.key_limits(spec.owner), spec):
             try:
                 if self.queue is not None:
                     run_id = await self.runner.enqueue(spec, name)
@@ -256,7 +245,8 @@ class RunService(RunRecords):
         if row.status in FINAL and not fork:
             return row.id
         changes: dict[str, Any] = {"budget_usd": budget_usd, "deadline_s": deadline_s, "fork": fork}
-        async with self._capacity(Spec.from_json(row.check().spec, row.id), row.id):
+        spec = Spec.from_json(row.check().spec, row.id)
+        async with self.capacity.hold(self.key_limits(spec.owner), spec, row.id):
             if self.queue is not None:
                 run_id = await self.runner.requeue(prefix, owner=owner, **changes)
                 return await self._enqueue(self.queue, run_id, owner)
@@ -274,32 +264,6 @@ class RunService(RunRecords):
         """Cancel or pause a run whose client has left, in the background."""
         self.runner.forget(run_id, pause)
 
-    def attend(self, run_id: str) -> None:
-        """A client waits for a run that is cancelled if all such clients leave."""
-        self._attending[run_id] += 1
-        if timer := self._leaving.pop(run_id, None):
-            timer.cancel()
-
-    def leave(self, run_id: str, *, cancel: bool, grace_s: float) -> None:
-        """A client that `attend` counted no longer waits. cancel: for a run that is not over.
-
-        grace_s: seconds for another client to come, such as the same one trying again.
-        """
-        self._attending[run_id] -= 1
-        if self._attending[run_id] > 0:
-            return
-        del self._attending[run_id]
-        if cancel and grace_s:
-            loop = asyncio.get_running_loop()
-            self._leaving[run_id] = loop.call_later(grace_s, self._end_left, run_id)
-        elif cancel:
-            self.abandon(run_id)
-
-    def _end_left(self, run_id: str) -> None:
-        del self._leaving[run_id]
-        if not self.draining:
-            self.abandon(run_id)
-
     def handle(self, run_id: str) -> RunHandle | None:
         """Return the handle of a run of this process, or None."""
         return self.runner.find(run_id)
@@ -311,66 +275,13 @@ class RunService(RunRecords):
     async def delete(self, prefix: str, owner: str | None = None) -> store.RunRow:
         """As of the records. The key may start runs again at once, if it had used up its storage."""
         row = await super().delete(prefix, owner)
-        self._quota.forget(row.owner)
+        self.capacity.quota.forget(row.owner)
         return row
 
     def worker(self, note: Callable[[str], None], problem: Callable[[str], None]) -> Worker:
         """Return the worker of this process. note, problem: print a line for the operator."""
         assert self.queue is not None, "a worker is opened with `queued`"
         return Worker(self.runner, self.queue, self.settings.worker.concurrency, note, problem)
-
-    @asynccontextmanager
-    async def _capacity(self, spec: Spec, resumed: str | None = None) -> AsyncIterator[None]:
-        """Hold one of the runs that `[serve] runs` allows while a run starts, after waiting for a turn.
-
-        spec, resumed: as for `KeyQuota.check`. Raises `Full`, and `OverLimit` for the limits of the key.
-        """
-        if self.draining:
-            raise Full(STOPPING)
-        owner = spec.owner
-        limits = self.key_limits(owner)
-        if self.queue is None:
-            # Before the quota, which counts what the run brings.
-            self._check_runs(owner, limits.runs_at_once)
-        await self._quota.check(owner, limits, spec, resumed)
-        # Queued runs do not count: a worker runs them, and has the limits on running ones.
-        if self.queue is not None:
-            yield
-            return
-        if limits.runs_at_once is not None:
-            # Checked once more in the transaction that starts the run; a refusal there delays other writes.
-            check = partial(check_runs_at_once, settings=self.settings, owner=owner, alone=False)
-            await self.runner.database.read(check)
-        self._check_runs(owner, limits.runs_at_once)
-        try:
-            await self._slots.acquire(owner, self.settings.serve.wait_s)
-        except TimeoutError:
-            raise self._full(owner) from None
-        try:
-            if self.draining:
-                raise Full(STOPPING)
-            yield
-        finally:
-            self._slots.release(owner)
-
-    def _check_runs(self, owner: str, most: int | None) -> None:
-        held, waiting = self._slots.held(owner), self._slots.waiting(owner)
-        if most is not None and held + waiting >= most:
-            raise too_many_runs(owner, held + waiting, most)
-        if waiting >= MOST_WAITING:
-            raise OverLimit(
-                f"this key has {held} runs under way and {waiting} waiting for their turn; try again later",
-                RETRY_S,
-            )
-
-    def _full(self, owner: str) -> PnyxError:
-        """The error for a run whose turn has not come. An owner without runs has its turn at once."""
-        serve, held = self.settings.serve, self._slots.held(owner)
-        return OverLimit(
-            f"{serve.runs} runs are under way, the limit of [serve] runs, {held} of them this key's, and "
-            f"none ended within {serve.wait_s:g} s; try again later",
-            RETRY_S,
-        )
 
     async def _enqueue(self, queue: Queue, run_id: str, owner: str) -> str:
         # A lost job only delays the run: workers also look for waiting runs every few seconds.

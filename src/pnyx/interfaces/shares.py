@@ -110,7 +110,7 @@ class Shares:
         at, known = self._read.get(id, (0.0, None))
         if known is not None and time.monotonic() - at < FRESH_S:
             return known
-        row = await self._records.find_share(id)
+        row = await self._records.shares.find(id)
         if row is None:
             self._read.pop(id, None)  # of a deleted run
             return None

@@ -55,7 +55,7 @@ class ProviderKind:
     list_models: returns the names of the host's models for `pnyx doctor`, free of charge, or raises
     `ProviderError`. With None, `pnyx doctor` does not contact the host.
     extra: the extra of pnyx that it needs. A package of your own declares what it needs as dependencies.
-    sdk_extra: the extra of pnyx that it needs only for requests with tools or images.
+    sdk_extra: the extra of pnyx that only requests with tools, images or answer schemas need.
     telemetry_name: of its API in OpenTelemetry's attribute `gen_ai.provider.name`; with None, `name`.
 
     Raises `ValueError` for fields that no configuration could use.

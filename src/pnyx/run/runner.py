@@ -7,9 +7,8 @@ read its events and its result; all its state is in the journal.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -18,35 +17,19 @@ from sqlalchemy import Connection
 from ..config.load import database_url
 from ..config.schema import Settings
 from ..core.decision import FINAL
-from ..core.events import Event
 from ..errors import ConfigError, NotFound, Running, Taken
 from ..providers.registry import Providers
 from ..store import Database
 from ..store.money import ledger
 from ..store.records import leases
 from ..store.records import runs as store
-from ..store.records.runs import WORKER
 from .handle import RunHandle
-from .journal import Inherited
-from .learned import LearnedHistory
-from .leases.lease import is_held, is_waiting, this_worker
-from .leases.lease_keeper import LeaseKeeper
+from .leases.lease import is_held, is_waiting
 from .leases.local_runs import LocalRuns
-from .options.key_limits import with_key_caps
+from .leases.ownership import Ownership
 from .resources import RunResources
-from .run_rows import (
-    Resumable,
-    create_run,
-    find_resumable,
-    id_for_name,
-    inherited_calls,
-    new_id,
-    new_row,
-    prior_elapsed_s,
-    run_started,
-    take_over,
-)
-from .spec import LOCAL, Spec
+from .run_rows import Resumable, find_resumable, id_for_name, take_over
+from .spec import Spec
 from .spending.budget import budget_event
 
 __all__ = ["Runner"]
@@ -54,8 +37,6 @@ __all__ = ["Runner"]
 T = TypeVar("T")
 CANCEL_TRIES = 20
 """How often `cancel` tries to end a run that workers keep taking."""
-STARTS = 8
-"""Runs that start at the same time: each writes its first prompts at once, and other work waits."""
 
 
 class Runner:
@@ -65,26 +46,28 @@ class Runner:
     """
 
     def __init__(
-        self, settings: Settings, database: Database, providers: Providers, worker: bool = False
+        self, settings: Settings, database: Database, providers: Providers, *, worker: bool = False
     ) -> None:
-        self.settings, self.database, self.providers, self.worker = settings, database, providers, worker
-        self._name = f"{WORKER}{this_worker()}" if worker else this_worker()
+        self.settings, self.database, self.providers = settings, database, providers
         self.local = LocalRuns()
         self.resources = RunResources(settings, providers, database)
-        self._keeper = LeaseKeeper(database, self._name, self.local, "running" if worker else "paused")
-        self._learned = LearnedHistory(database)
-        self._starting = asyncio.Semaphore(STARTS)
+        self.ownership = Ownership(database, self.resources, self.local, worker=worker)
         self.stopping = False
         self._background: set[asyncio.Task[object]] = set()
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings, providers: Providers | None = None, worker: bool = False, create: bool = True
+        cls,
+        settings: Settings,
+        providers: Providers | None = None,
+        *,
+        worker: bool = False,
+        create: bool = True,
     ) -> AsyncIterator[Self]:
         """Open a runner on the database, see `Database.open`; at the end, its runs are interrupted."""
         database = await Database.open(database_url(settings), create=create)
-        runner = cls(settings, database, providers or Providers(settings), worker)
+        runner = cls(settings, database, providers or Providers(settings), worker=worker)
         try:
             yield runner
         finally:
@@ -110,7 +93,7 @@ class Runner:
         for handle in self.local.values():
             handle.kill()
         await self.drained()
-        await self._keeper.close()
+        await self.ownership.keeper.close()
         if self._background:
             await asyncio.wait(self._background)
         await self.providers.close()
@@ -193,7 +176,7 @@ class Runner:
         if row.status in FINAL or (is_waiting(row) and spec == stored):
             return row.id
         await self._check_resumable(run)
-        result = self._existing_handle(row, spec, run.past).interim_result()
+        result = self.ownership.existing_handle(row, spec, run.past).interim_result()
 
         def put(connection: Connection) -> None:
             epoch = take_over(connection, run, None, result, self.database.now(), by_owner=True)
@@ -220,25 +203,13 @@ class Runner:
         `Running`, and what `start` raises.
         """
         run = await self._find_resumable(prefix, owner, budget_usd=budget_usd, deadline_s=deadline_s)
-        row, past, spec, budget = run
         if fork:
-            spec.check()
-            return await self._start_new(spec, forked_from=row.id)
-        if row.status in FINAL:
-            return self._handle(row.id, spec, row.epoch, past=past)
+            run.spec.check()
+            return await self._start_new(run.spec, forked_from=run.row.id)
+        if run.row.status in FINAL:
+            return self.ownership.finished_handle(run)
         await self._check_resumable(run)
-        inherited = await inherited_calls(self.database, row.forked_from)
-        run = run._replace(spec=self.resources.traced(spec))
-        handle = self._existing_handle(row, run.spec, past, inherited)
-        with self._keeper.ownership(row.id) as epochs:
-            result, limits = handle.interim_result(), None if owner is None else self.settings
-            take = partial(take_over, run=run, worker=self._name, result=result, limits=limits)
-            take = partial(take, now=self.database.now(), by_owner=not self.worker, hold=handle.context.hold)
-            await self._keeper.take(epochs, take)
-            handle.context.write_off()  # requests that an earlier process left in flight
-            if budget_usd is not None:
-                account = await self.database.read(lambda c: ledger.read_account(c, budget.run_scope))
-                await handle.context.journal.append(budget_event("raised", account, self.database.now()))
+        async with self.ownership.resumed(run, owner=owner, budget_usd=budget_usd) as handle:
             return self._launch(handle)
 
     async def _find_resumable(self, prefix: str, owner: str | None, **changes: float | None) -> Resumable:
@@ -286,22 +257,11 @@ class Runner:
             row = await self.database.read(lambda c: store.find(c, row.id))
         if row.status not in FINAL and not is_held(row):
             try:
-                async with self.taken(row) as handle:
+                async with self.ownership.taken(row) as handle:
                     await handle.end_cancelled()
             except Running:
                 return False  # a worker was faster
         return True
-
-    @asynccontextmanager
-    async def taken(self, row: store.RunRow) -> AsyncIterator[RunHandle]:
-        """Take a run that no process runs, to end or pause it in the block. Raises `Running`."""
-        past = await self.database.read(lambda c: store.log(c, row.id))
-        handle = self._existing_handle(row, Spec.from_json(row.check().spec, row.id), past)
-        now = self.database.now()
-        take = partial(leases.take, run_id=row.id, worker=self._name, now=now, seen=row, by_owner=False)
-        with self._keeper.ownership(row.id) as epochs:
-            await self._keeper.take(epochs, take)
-            yield handle
 
     async def pause(self, run_id: str) -> None:
         """Pause a run, here or in another process; its owner can resume it."""
@@ -325,73 +285,27 @@ class Runner:
         return self.local.get(run_id)
 
     async def _start_new(
-        self, spec: Spec, forked_from: str | None = None, run_id: str | None = None
+        self, spec: Spec, *, run_id: str | None = None, forked_from: str | None = None
     ) -> RunHandle:
-        async with self._new_run(spec, forked_from, run_id, self._name) as handle:
+        async with self.ownership.recorded(spec, run_id=run_id, forked_from=forked_from) as handle:
             return self._launch(handle)
 
-    async def _record_new(self, spec: Spec, forked_from: str | None = None, run_id: str | None = None) -> str:
-        async with self._new_run(spec, forked_from, run_id, None) as handle:
+    async def _record_new(
+        self, spec: Spec, *, run_id: str | None = None, forked_from: str | None = None
+    ) -> str:
+        new = self.ownership.recorded(spec, run_id=run_id, forked_from=forked_from, queued=True)
+        async with new as handle:
             return handle.run_id
-
-    @asynccontextmanager
-    async def _new_run(
-        self, spec: Spec, forked_from: str | None, run_id: str | None, worker: str | None
-    ) -> AsyncIterator[RunHandle]:
-        """Record a new run. worker: the process that runs it; None: the first worker that takes it."""
-        notes = await self.resources.prepare(spec)
-        spec = self.resources.traced(await self._learned.apply(spec), here=worker is not None)
-        if spec.owner != LOCAL:
-            spec = await self.database.read(partial(with_key_caps, settings=self.settings, spec=spec))
-        missing = self.resources.missing_tools(spec)
-        spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
-        row = new_row(run_id or new_id(), spec, forked_from, worker, self.database.now())
-        inherited = await inherited_calls(self.database, forked_from)
-        handle = self._handle(row.id, spec, row.epoch, inherited=inherited, notes=notes)
-
-        def create(connection: Connection) -> None:
-            epochs.clear()  # from an attempt that was rolled back
-            create_run(connection, row, spec, None if worker is None else self.settings)
-            handle.context.budget.open(connection, row.created_at)
-            if worker is not None:
-                handle.context.hold(connection, row.created_at)
-            epochs.append(row.epoch)
-
-        async with self._starting:
-            # A run for a worker is not ours and stays as it is: a release checks the owner.
-            with self._keeper.ownership(row.id) as epochs:
-                await handle.context.journal.append(run_started(spec, row), ledger=create)
-            yield handle
-
-    def _existing_handle(
-        self,
-        row: store.RunRow,
-        spec: Spec,
-        past: Sequence[Event],
-        inherited: Mapping[str, Inherited] | None = None,
-    ) -> RunHandle:
-        """Return the handle of an existing run, before it is taken: an error in this changes nothing."""
-        # A run keeps its deadline when it goes from one worker to another.
-        used_s = row.read_at - row.first_taken_at if self.worker and row.first_taken_at else 0.0
-        context = {"past": past, "inherited": inherited, "used_s": used_s}
-        return self._handle(row.id, spec, row.epoch + 1, elapsed_s=prior_elapsed_s(row, past), **context)
-
-    def _handle(
-        self, run_id: str, spec: Spec, epoch: int, elapsed_s: float = 0.0, **context: Any
-    ) -> RunHandle:
-        """Return a handle of a run. context: as for `RunResources.context`."""
-        made = self.resources.context(run_id, spec, epoch, self.database, **context)
-        return RunHandle(made, elapsed_s=elapsed_s, requeue_on_stop=self.worker)
 
     def _launch(self, handle: RunHandle) -> RunHandle:
         self.local.launched(handle)
         handle.launch(partial(self._ended, handle))
         if self.stopping:
             handle.interrupt()
-        self._keeper.start()
+        self.ownership.keeper.start()
         return handle
 
     def _ended(self, handle: RunHandle) -> None:
         self.local.ended(handle)
         if handle.needs_release:
-            self._keeper.release_later(handle.run_id, [handle.context.journal.epoch])
+            self.ownership.keeper.release_later(handle.run_id, [handle.context.journal.epoch])

@@ -263,7 +263,7 @@ class Worker:
             f"run again by itself; to try again: pnyx resume {row.id}, to end it: pnyx cancel {row.id}"
         )
         with suppress(Running):
-            async with self.runner.taken(row) as handle:
+            async with self.runner.ownership.taken(row) as handle:
                 await handle.end_held_back(why)
             self._report_problem(f"run {row.id} is paused: {why}")
         return End.DONE

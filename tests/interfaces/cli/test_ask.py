@@ -356,3 +356,11 @@ def test_real_models_are_explained_to_who_has_chosen_no_panel(
     done = pnyx("ask", "Why?", "-p", "voting", *(() if chosen else ("-m", "embedded:smollm2-135m*3")))
     assert "tiny embedded models" in done.err
     assert ("Set one API key" in done.err) == (not chosen)
+
+
+def test_the_closing_line_names_the_panel_and_does_not_say_that_all_of_it_was_asked(
+    lab: ScriptedHost,
+) -> None:
+    lab.on("*", text=ANSWER)
+    assert "\npanel of 3 · 1 call · " in pnyx("ask", "-p", "single", "Why?").err
+    assert "\npanel of 3 · 4 calls · " in pnyx("ask", "-p", "voting", "Why?").err

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from pnyx.interfaces.cli.actions import doctor
+from pnyx.store import altered
 from tests.interfaces.conftest import CONFIG, KEY
 from tests.interfaces.shell import Done, pnyx
 from tests.support.scripted import ScriptedHost
@@ -149,6 +153,54 @@ def test_the_doctor_reports_a_database_whose_pages_are_damaged(
     assert (done.code, found["ok"]) == (1, False)
     assert "is damaged" in found["found"] or "malformed" in found["found"]
     assert "***" not in found["found"]  # the name of the database, which SQLite puts above the faults
+
+
+def test_the_doctor_names_the_runs_that_a_flipped_bit_damaged(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", "here.db")
+    ask = ("ask", "-p", "single", "--json")
+    damaged, whole = (pnyx(*ask, f"Why, after {n}? " + f"Reason {n}. " * 50).json["run_id"] for n in (1, 2))
+
+    def database() -> dict[str, Any]:
+        (found,) = [f for f in pnyx("doctor", "--json").json["findings"] if f["what"] == "database"]
+        return dict(found)
+
+    assert database()["ok"] is True
+    with closing(sqlite3.connect("here.db")) as connection, connection:
+        alone = (
+            "SELECT id, content FROM contents WHERE id IN (SELECT content_id FROM content_uses"
+            " GROUP BY content_id HAVING count(*) = 1 AND max(run_id) = ?) LIMIT 1"
+        )
+        id, content = connection.execute(alone, (damaged,)).fetchone()
+        changed = bytearray(content)
+        changed[-1] ^= 4  # in its checksum: within the frame, some bits have no meaning
+        connection.execute("UPDATE contents SET content = ? WHERE id = ?", (bytes(changed), id))
+    found = database()
+    assert found["ok"] is False
+    assert "is damaged: 1 of " in found["found"]
+    assert found["found"].endswith(f"in 1 run: {damaged}")
+    assert f"pnyx delete {damaged}" in found["fix"]
+    done = pnyx("show", damaged)
+    assert (done.code, "is damaged; restore the database from a backup" in done.err) == (1, True)
+    assert pnyx("show", whole).code == 0
+    assert pnyx("delete", damaged, "-y").code == 0
+    assert database()["ok"] is True
+
+
+def test_the_doctor_says_how_far_it_has_compared_a_large_database(
+    lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PNYX_DATABASE", "here.db")
+    monkeypatch.setattr(doctor, "COMPARE_S", 0.0)
+    monkeypatch.setattr(doctor, "PROGRESS_S", 0.0)
+    monkeypatch.setattr(altered, "ROWS", 5)
+    assert pnyx("ask", "Why?", "-q").code == 0
+    done = pnyx("doctor")
+    assert (done.code, "pnyx doctor --full" in done.out) == (0, True)
+    done = pnyx("doctor", "--full")
+    assert (done.code, "pnyx doctor --full" in done.out) == (0, False)
+    assert "stored texts, runs and events compared so far" in done.err
 
 
 def test_the_doctor_fails_for_a_host_that_cannot_be_connected_to_also_without_a_panel(

@@ -218,7 +218,7 @@ async def test_a_key_whose_runs_take_too_much_starts_none_until_some_are_deleted
         assert stored > 1000
         # Until they are summed up again, runs count for what they may take.
         refused(await ask(server, ada), "over_limit", "storage_mb", "[serve.keys.ada]", "just begun")
-        server.service._quota.forget("ada")  # as if a minute had passed
+        server.service.capacity.quota.forget("ada")  # as if a minute had passed
         wait = refused(await ask(server, ada), "over_limit", "storage_mb", "[serve.keys.ada]")
         assert wait == 3600
         assert (await ask(server, bob)).status_code == 202
@@ -274,7 +274,7 @@ async def test_a_server_that_stops_lets_nobody_wait_for_a_turn(slow: ScriptedHos
         ada = await server.key("ada")
         assert (await ask(server, ada)).status_code == 202
         waiting = asyncio.create_task(ask(server, ada))
-        while not server.service._slots.waiting("ada"):  # noqa: ASYNC110 (there is no event for it)
+        while not server.service.capacity.slots.waiting("ada"):  # noqa: ASYNC110 (there is no event for it)
             await asyncio.sleep(0.01)
         server.service.drain(0.0)
         async with asyncio.timeout(60):

@@ -97,7 +97,7 @@ async def test_a_key_whose_limits_cannot_be_read_is_refused_and_the_others_go_on
     server: ServerHandle,
 ) -> None:
     ada, bob = await server.key("ada"), await server.key("bob")
-    await server.service.change_key("ada", {"limits": '{"of_later": 1}'})
+    await server.service.keys.change("ada", {"limits": '{"of_later": 1}'})
     assert [await status(server, key) for key in (ada, bob)] == [401, 200]
     assert "newer pnyx" in (await run("--keys")).out
 
@@ -227,7 +227,7 @@ async def test_the_log_of_keys_has_who_when_route_status_and_run(
         async with server.client(None) as client:
             await client.get("/health")
     async with open_server() as server:
-        uses = await server.service.key_uses(100)
+        uses = await server.service.keys.uses(100)
     assert [(one.name, one.method, one.route, one.status, one.run_id, one.requests) for one in uses] == [
         ("ada", "POST", "/v1/runs", 200, started, 1),
         ("ada", "GET", "/v1/runs/{run_id}", 200, None, 3),
@@ -248,9 +248,9 @@ async def test_like_requests_are_written_while_the_server_runs(server: ServerHan
     for _ in range(3):
         assert await status(server, ada) == 200
     async with asyncio.timeout(60):
-        while sum(one.requests for one in await server.service.key_uses(100)) < 3:  # noqa: ASYNC110 (written in its own time)
+        while sum(one.requests for one in await server.service.keys.uses(100)) < 3:  # noqa: ASYNC110 (written in its own time)
             await asyncio.sleep(0.05)
-    assert {(one.name, one.route, one.status) for one in await server.service.key_uses(100)} == {
+    assert {(one.name, one.route, one.status) for one in await server.service.keys.uses(100)} == {
         ("ada", "/v1/runs", 200)
     }
 
@@ -260,8 +260,8 @@ async def test_the_log_of_keys_is_bounded(server: ServerHandle, monkeypatch: pyt
     times = [f"2026-11-26T00:00:00.{n:03d}Z" for n in range(30)]
     for at in range(0, 30, 5):
         uses = [KeyUse(time, "ada", "::1", "GET", "/", 200) for time in times[at : at + 5]]
-        await server.service.add_key_uses(uses)
-    assert [use.at for use in await server.service.key_uses(100)] == times[-10:]
+        await server.service.keys.add_uses(uses)
+    assert [use.at for use in await server.service.keys.uses(100)] == times[-10:]
 
 
 async def test_wrong_keys_wait_ever_longer_and_right_ones_never(
@@ -321,7 +321,7 @@ async def test_keys_and_links_end_by_the_clock_of_the_database(
 ) -> None:
     """Servers of one database whose machines have wrong clocks ended a key at different times."""
     key = "pnyx_brief-key"
-    await server.service.add_key("brief", keys.hash_key(key), expires_at=now(3600.0))
+    await server.service.keys.add("brief", keys.hash_key(key), expires_at=now(3600.0))
     monkeypatch.setattr(keys, "FRESH_S", 0.0)
     async with server.client() as client:
         run = (await client.post("/v1/runs", json={"question": "Why?", "wait": True})).json()["run_id"]

@@ -211,7 +211,7 @@ async def test_a_link_ends_with_the_key_of_the_owner(
     async with server.client(ada) as client:
         token = (await client.post(f"/v1/runs/{run}/shares")).json()["token"]
     assert await status(server, token) == 200
-    await server.service.remove_key("ada")
+    await server.service.keys.remove("ada")
     assert await status(server, token) == 410
 
 
@@ -229,7 +229,7 @@ async def test_a_running_run_is_followed_until_its_link_is_revoked(
             async for event in events_of(stream):
                 seen.append(event)
                 if event.get("type") == "token" and len(seen) > 10:
-                    await server.service.revoke_shares(run)
+                    await server.service.shares.revoke(run)
         assert seen[-1]["error"]["type"] == "link_ended"
         assert (await client.get("/v1/shared/events")).status_code == 410
     held.set()
@@ -243,7 +243,7 @@ async def test_a_revoked_link_is_refused_when_it_is_read_again(
     monkeypatch.setattr(links, "FRESH_S", 0.4)
     made = await share(server, await ask(server))
     assert await status(server, made["token"]) == 200
-    await server.service.revoke_shares(made["run_id"])
+    await server.service.shares.revoke(made["run_id"])
     start = time.monotonic()
     while await status(server, made["token"]) == 200:  # noqa: ASYNC110 (the server forgets by its clock)
         await asyncio.sleep(0.05)

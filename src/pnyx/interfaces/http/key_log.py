@@ -67,7 +67,7 @@ class KeyLog:
         dropped, self._dropped = self._dropped, 0
         try:
             if pending:
-                await self._records.add_key_uses(pending)
+                await self._records.keys.add_uses(pending)
         except StoreError:
             dropped += len(pending)
         if dropped:

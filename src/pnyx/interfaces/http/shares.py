@@ -37,7 +37,7 @@ DEFAULT = ShareRun()
 async def share(request: Request, run_id: str, body: ShareRun = DEFAULT) -> Response:
     """Make a link that shows the run, read only, to whoever has it. Its token is returned only here."""
     service = service_of(request)
-    token, row = await service.share(run_id, body.expires_s, owner_of(request))
+    token, row = await service.shares.add(run_id, body.expires_s, owner_of(request))
     # Browsers do not send the part after "#": the token is in no log and no referrer.
     address = f"{request.base_url}#/shared/{token}"
     return Exact({**share_document(row, service.now()), "token": token, "url": address}, 201)
@@ -47,7 +47,7 @@ async def share(request: Request, run_id: str, body: ShareRun = DEFAULT) -> Resp
 async def list_shares(request: Request, run_id: str) -> Response:
     """List the links to a run, newest first."""
     service = service_of(request)
-    rows = await service.list_shares(run_id, owner_of(request))
+    rows = await service.shares.listing(run_id, owner_of(request))
     return Exact([share_document(row, service.now()) for row in rows])
 
 
@@ -55,21 +55,21 @@ async def list_shares(request: Request, run_id: str) -> Response:
 async def list_all_shares(request: Request) -> Response:
     """List the links to all runs of the key, newest first."""
     service = service_of(request)
-    rows = await service.list_shares(owner=owner_of(request))
+    rows = await service.shares.listing(owner=owner_of(request))
     return Exact([share_document(row, service.now()) for row in rows])
 
 
 @ROUTER.delete("/runs/{run_id}/shares", response_model=list[ShareLink])
 async def revoke_shares(request: Request, run_id: str) -> Response:
     """Revoke all links to a run. They stop working within two seconds."""
-    await service_of(request).revoke_shares(run_id, owner_of(request))
+    await service_of(request).shares.revoke(run_id, owner_of(request))
     return await list_shares(request, run_id)
 
 
 @ROUTER.delete("/runs/{run_id}/shares/{share_id}", response_model=list[ShareLink])
 async def revoke_share(request: Request, run_id: str, share_id: str) -> Response:
     """Revoke one link to a run, by its id."""
-    await service_of(request).revoke_shares(run_id, owner_of(request), share_id)
+    await service_of(request).shares.revoke(run_id, owner_of(request), share_id)
     return await list_shares(request, run_id)
 
 

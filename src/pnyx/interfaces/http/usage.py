@@ -71,7 +71,7 @@ class StoredRate:
         most, until = self._full.get(owner, (0, 0.0))
         if most == per_minute and until > self._clock():
             raise _too_many(owner, per_minute, until - self._clock())
-        wait_s = await self._records.take_place(f"requests:{owner}", per_minute, WINDOW_S)
+        wait_s = await self._records.keys.take_place(f"requests:{owner}", per_minute, WINDOW_S)
         if wait_s is not None:
             self._full[owner] = per_minute, self._clock() + wait_s
             raise _too_many(owner, per_minute, wait_s)

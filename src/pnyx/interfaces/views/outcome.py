@@ -59,12 +59,12 @@ def stop_message(result: Mapping[str, Any], known: Collection[str] = ()) -> str:
 
 
 def usage_line(result: Mapping[str, Any]) -> str:
-    """The usage of the run: seats, calls, tokens, cost, time."""
+    """The size of the panel, of which a protocol may ask a part, and the usage: calls, tokens, cost, time."""
     usage = result["usage"]
     cached = f" ({usage['cached_tokens']:,} cached)" if usage["cached_tokens"] else ""
     return " · ".join(
         [
-            quantity(len(result["seats"]), "seat"),
+            f"panel of {len(result['seats'])}",
             quantity(usage["calls"], "call"),
             f"{usage['input_tokens']:,} tokens in{cached}, {usage['output_tokens']:,} out",
             money(usage["cost_usd"]),

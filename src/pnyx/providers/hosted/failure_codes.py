@@ -6,8 +6,9 @@ Collected like the words of `failure_words`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["MINIMAX", "status_of_code"]
+__all__ = ["MINIMAX", "status_of_code", "status_of_codes"]
 
 CODES: dict[int, str] = {
     400: "invalidrequesterror invalidargument badrequest validationexception failedprecondition outofrange"
@@ -61,3 +62,9 @@ def status_of_code(code: str) -> int:
         if status := _STATUSES.get(re.sub(r"[^a-z]", "", part.lower())):
             return status
     return 0
+
+
+def status_of_codes(codes: Iterable[str]) -> int:
+    """The most telling status of several codes of one failure, 0 if none is known."""
+    found = [status for code in codes if (status := status_of_code(code))]
+    return next((status for status in found if status not in (400, 500)), found[0] if found else 0)

@@ -44,7 +44,8 @@ from .failure_words import (
 )
 from .output_limits import affordable, is_about_sizes, plain_numbers
 from .page_titles import page_title
-from .reports import Report, read_report, report
+from .reports.find import read_report, report
+from .reports.report import Report
 from .trouble import NO_TLS
 from .waits import retry_after
 

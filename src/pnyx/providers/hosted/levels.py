@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.caching.regex import regex
-from .reports import Report
+from .reports.report import Report
 from .thinking import effort_of
 
 __all__ = ["Level", "other_level", "set_adaptive", "set_levels", "switched_off", "wants_adaptive"]

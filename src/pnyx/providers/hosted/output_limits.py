@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...core.caching.regex import regex
-from .reports import Report
+from .reports.report import Report
 
 __all__ = [
     "USEFUL_TOKENS",

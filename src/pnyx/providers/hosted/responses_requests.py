@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from ...core.caching.regex import regex
 from .connection import HostRequest
 from .failures import HostError
-from .reports import Report
+from .reports.report import Report
 
 __all__ = ["as_responses", "in_chat_words", "wants_responses"]
 

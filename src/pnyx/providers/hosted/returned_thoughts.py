@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from ...core.caching.regex import regex
 from ..base import Call
-from .reports import Report
+from .reports.report import Report
 
 __all__ = ["Wanted", "has_thoughts", "return_thoughts", "wanted_thoughts"]
 

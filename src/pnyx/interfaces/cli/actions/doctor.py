@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ....run.resources import check_providers
 from ....similar import nearest
+from ....store.altered import Altered
 from ....tools.open import enabled_tools, open_tools
 from ...existing_database import missing_database
 from ...open_settings import open_settings
@@ -43,6 +45,12 @@ REACH_S = 5.0
 """How long a host may take to list its models, in seconds."""
 LEAST_FREE_MB = 200
 """Space below which the disk of the database is nearly full: some 8,000 debates of 25 kB."""
+COMPARE_S = 10.0
+"""How long stored texts are compared with their checksums, in seconds, if not all of them are."""
+PROGRESS_S = 5.0
+"""Seconds between two lines that say how far a long check is."""
+MOST_NAMED = 8
+"""Damaged runs that are named."""
 INDENT = "     "
 UNREACHABLE = "check the address, the network and the proxy settings in the environment"
 
@@ -61,9 +69,12 @@ class Finding:
     fix: str = ""
 
 
-def examine(output: Output, as_json: bool) -> int:
-    """Print the findings, and return 0 if pnyx is ready to answer a question, else 1."""
-    findings, ready = asyncio.run(_examine())
+def examine(output: Output, full: bool, as_json: bool) -> int:
+    """Print the findings, and return 0 if pnyx is ready to answer a question, else 1.
+
+    full: compare all that is stored, however long it takes.
+    """
+    findings, ready = asyncio.run(_examine(output, full))
     if as_json:
         output.json({"ready": ready, "findings": [asdict(finding) for finding in findings]})
         return 0 if ready else 1
@@ -86,13 +97,13 @@ def finding_lines(finding: Finding, out: Stream) -> Iterator[str]:
             yield out.paint(line, "yellow")
 
 
-async def _examine() -> tuple[list[Finding], bool]:
+async def _examine(output: Output, full: bool) -> tuple[list[Finding], bool]:
     try:
         settings = open_settings()
     except PnyxError as exc:
         # A message about a folder that is not trusted says so itself.
         return [Finding("settings", False, str(exc), "correct it; pnyx config check checks again")], False
-    findings = [Finding("settings", True, "valid"), await _database(settings)]
+    findings = [Finding("settings", True, "valid"), await _database(settings, output, full)]
     findings += _protocols(settings.run.protocol)
     findings += _kinds()
     try:
@@ -136,7 +147,7 @@ async def _hosts(settings: Settings, refs: tuple[str, ...]) -> list[Finding]:
     )
 
 
-async def _database(settings: Settings) -> Finding:
+async def _database(settings: Settings, output: Output, full: bool) -> Finding:
     where = settings.origin("storage", "url")
     if (missing := missing_database(settings)) is not None:
         folder = next(folder for folder in missing.absolute().parents if folder.exists())
@@ -150,9 +161,10 @@ async def _database(settings: Settings) -> Finding:
     try:
         async with RunRecords.open(settings) as stored:
             await stored.check()
-            name, damage = stored.database_name, await stored.damage()
+            name, damage, altered = stored.database_name, await stored.damage(), Altered()
             if not damage:
                 await stored.check(writes=True)
+                altered = await stored.altered(None if full else COMPARE_S, _Progress(output).report)
     except NoTables as exc:
         return Finding("database", None, str(exc), f"check the name, which {where} sets")
     except PnyxError as exc:
@@ -160,10 +172,42 @@ async def _database(settings: Settings) -> Finding:
     if damage:
         fix = "restore a backup with pnyx restore, or recover what can be read with sqlite3's .recover"
         return Finding("database", False, f"{name} is damaged: {damage}", fix)
+    if altered.altered:
+        return _altered(name, altered)
     if (free := _free_mb(name)) is not None and free < LEAST_FREE_MB:
         fix = "free some space, or delete old runs with: pnyx prune --older-than 90d"
         return Finding("database", None, f"{name}, whose disk has only {free:,} MB left", fix)
-    return Finding("database", True, name)
+    if altered.is_complete:
+        return Finding("database", True, name)
+    part = f"{altered.compared:,} of about {altered.total:,} stored texts, runs and events"
+    return Finding("database", True, f"{name}; {part} are intact, pnyx doctor --full compares all")
+
+
+def _altered(name: str, found: Altered) -> Finding:
+    """The finding for stored values that are not what was stored."""
+    ids = sorted(found.run_ids)
+    named = ", ".join(ids[:MOST_NAMED]) + (f" and {len(ids) - MOST_NAMED:,} more" if ids[MOST_NAMED:] else "")
+    part = f"{found.altered:,} of {found.compared:,} stored texts, runs and events"
+    problem = f"{name} is damaged: {part} are not what was stored"
+    fix = "check the disk and the memory of its machine; restore a backup made before with pnyx restore"
+    if not ids:
+        return Finding("database", False, problem, fix)
+    fix += ", or delete the runs: pnyx delete " + " ".join(ids[:MOST_NAMED])
+    return Finding("database", False, f"{problem}, in {quantity(len(ids), 'run')}: {named}", fix)
+
+
+class _Progress:
+    """Says every few seconds how far the comparison of a large database is."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._next = time.monotonic() + PROGRESS_S
+
+    def report(self, found: Altered) -> None:
+        if time.monotonic() >= self._next:
+            self._next += PROGRESS_S
+            what = f"{found.compared:,} of about {found.total:,} stored texts, runs and events"
+            self._output.note(f"{what} compared so far")
 
 
 def _free_mb(name: str) -> int | None:

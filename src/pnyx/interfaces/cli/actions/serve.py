@@ -62,7 +62,7 @@ async def _serve(settings: Settings, output: Messages) -> int:
         retention(service, settings.storage, output.note, output.error),
     ):
         # A log is kept, and read by many: no key is in it.
-        names = [key.name for key in await service.stored_keys()]
+        names = [key.name for key in await service.keys.stored()]
         keyless = not names
         temporary_key = new_key() if keyless and output.log is None else None
         if keyless and not _loopback(settings.serve.host):

@@ -62,7 +62,7 @@ class KeyCommand:
             self._rotate(output, settings, self.rotate_key)
         elif self.revoke_key is not None:
             name = self.revoke_key
-            paused = with_records(settings, lambda stored: stored.remove_key(name))
+            paused = with_records(settings, lambda stored: stored.keys.remove(name))
             waited = f"; {quantity(paused, 'run')} in the queue paused" if paused else ""
             output.note(f"revoked {name}'s API key{waited}")
         elif self.show_keys == "audit":
@@ -85,7 +85,7 @@ class KeyCommand:
         limits, key = changed_limits(None, self.limits), new_key()
         with_records(
             settings,
-            lambda stored: stored.add_key(name, hash_key(key), expires_at=expires_at, limits=limits),
+            lambda stored: stored.keys.add(name, hash_key(key), expires_at=expires_at, limits=limits),
             create=True,
         )
         output.out.line(key)
@@ -100,11 +100,11 @@ class KeyCommand:
         async def change(stored: RunRecords) -> None:
             columns: dict[str, str | None] = {}
             if self.limits:
-                before = next((key.limits for key in await stored.stored_keys() if key.name == name), None)
+                before = next((key.limits for key in await stored.keys.stored() if key.name == name), None)
                 columns["limits"] = changed_limits(before, self.limits)
             if self.expires is not None:
                 columns["expires_at"] = parse_expiry(self.expires)
-            await stored.change_key(name, columns)
+            await stored.keys.change(name, columns)
 
         with_records(settings, change)
         output.note(f"changed {name}'s API key; servers notice within two seconds")
@@ -112,18 +112,18 @@ class KeyCommand:
     def _rotate(self, output: Output, settings: Settings, name: str) -> None:
         key = new_key()
         until = time_after(self.keep_old or "0s", "--keep-old")
-        with_records(settings, lambda stored: stored.rotate_key(name, hash_key(key), until))
+        with_records(settings, lambda stored: stored.keys.rotate(name, hash_key(key), until))
         output.out.line(key)
         ends = f"is valid until {until[:16].replace('T', ' ')} UTC" if self.keep_old else "has ended"
         output.note(f"this is {name}'s new API key, which cannot be shown again; the old one {ends}")
 
 
 async def _keys(stored: RunRecords) -> tuple[Sequence[StoredKey], str]:
-    return await stored.stored_keys(), stored.now()
+    return await stored.keys.stored(), stored.now()
 
 
 async def _uses(stored: RunRecords) -> list[KeyUse]:
-    return await stored.key_uses(MOST_USES)
+    return await stored.keys.uses(MOST_USES)
 
 
 def _line(use: KeyUse) -> str:

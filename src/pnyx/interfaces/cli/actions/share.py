@@ -42,7 +42,7 @@ def share(
         return _revoke(output, run_id, link or "", as_json)
 
     async def make(stored: RunRecords) -> tuple[str, ShareRow, dict[str, Any]]:
-        token, row = await stored.share(run_id, expires_s)
+        token, row = await stored.shares.add(run_id, expires_s)
         return token, row, share_document(row, stored.now())
 
     token, row, document = with_records(settings, make)
@@ -60,7 +60,7 @@ def share(
 
 def _revoke(output: Output, run_id: str, link: str, as_json: bool) -> int:
     async def work(stored: RunRecords) -> tuple[list[str], list[dict[str, Any]]]:
-        return await stored.revoke_shares(run_id, link=link), await _links(stored, run_id)
+        return await stored.shares.revoke(run_id, link=link), await _links(stored, run_id)
 
     revoked, links = with_records(open_settings(), work)
     if as_json:
@@ -71,7 +71,7 @@ def _revoke(output: Output, run_id: str, link: str, as_json: bool) -> int:
 
 
 async def _links(stored: RunRecords, run_id: str) -> list[dict[str, Any]]:
-    return [share_document(row, stored.now()) for row in await stored.list_shares(run_id)]
+    return [share_document(row, stored.now()) for row in await stored.shares.listing(run_id)]
 
 
 def _list(output: Output, links: list[dict[str, Any]], as_json: bool) -> int:

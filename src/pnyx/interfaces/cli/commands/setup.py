@@ -72,8 +72,11 @@ def trust() -> int:
 
 
 @click.command()
+@click.option(
+    "--full", is_flag=True, help="Compare all stored texts with their checksums; without it, for 10 seconds."
+)
 @json_option
-def doctor(as_json: bool) -> int:
+def doctor(full: bool, as_json: bool) -> int:
     """Check settings, database, API keys, hosts and models, and print a fix for each problem.
 
     The hosts of the panel and of configured providers are asked for their list of models; no model is
@@ -82,4 +85,4 @@ def doctor(as_json: bool) -> int:
     # Imported here so that help and completion start without what is checked.
     from ..actions.doctor import examine
 
-    return examine(streams(), as_json)
+    return examine(streams(), full, as_json)

@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from ...core.caching.regex import regex
+from ....core.caching.regex import regex
 
 __all__ = ["first_document", "read_document"]
 

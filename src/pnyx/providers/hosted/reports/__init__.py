@@ -1,0 +1,1 @@
+"""Reads failures that hosts report in words of their own."""

@@ -1,0 +1,62 @@
+"""A failure in a host's own words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ....core.caching.regex import regex
+from ..failure_codes import status_of_codes
+from ..failure_phrases import in_english, in_one_sentence
+
+__all__ = ["Report"]
+
+MAX_WORDS = 4_000
+"""Characters of a message that are read; a host may send much more."""
+MAX_CODES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A failure in a host's own words.
+
+    status: HTTP, 0 if unknown. code: the host's names of it. param: the part of the request that it names, as
+    a path. items: a report for each part, if it names several. details: names in a longer report. is_page:
+    the words are the title of a web page.
+    """
+
+    status: int
+    message: str
+    code: str = ""
+    param: str = ""
+    items: tuple[Report, ...] = ()
+    details: str = field(default="", repr=False)
+    is_page: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("message", "code", "param", "details"):
+            object.__setattr__(self, name, getattr(self, name)[:MAX_WORDS])
+
+    @property
+    def words(self) -> str:
+        """All that the kind can be read from."""
+        return _ADDRESS.sub("", f"{self.code} {self.details} {self.english}")
+
+    def has(self, stems: tuple[re.Pattern[str], ...]) -> bool:
+        """Whether a sentence of the message has a word of each kind, in any order."""
+        return in_one_sentence(stems, _ADDRESS.sub("", self.english))
+
+    @property
+    def english(self) -> str:
+        """The message as the tables of failures can read it."""
+        return in_english(self.message)
+
+    @property
+    def named_status(self) -> int:
+        """The HTTP status that the codes amount to, 0 if they name none; the most telling one."""
+        parts = re.split(r"[\s#]+", f"{self.code} {self.details}")
+        return status_of_codes([self.code, *parts[:MAX_CODES]])
+
+
+_ADDRESS = regex(r"https?://\S+")
+"""Addresses of documentation contain words of other failures."""
