@@ -34,7 +34,7 @@ def claim(run_id: str) -> Claim:
 @pytest.mark.parametrize(
     ("cost", "calls", "alone", "behind"),
     [
-        # An earlier run had a quarter of the usual calls, as its first answers agreed: the next one may have all.
+        # An earlier run had a quarter of the usual calls: the next one may have all of them.
         (0.25, 0.25, 0.25, 1.0),
         (1.0, 0.25, 1.0, 4.0),
         # Replies of other lengths than usual, in as many calls.
