@@ -99,13 +99,13 @@ _SCHEMA = regex(
     r"|(?:specified|response) schema|schema is too|schemas contains? too|the word '?json",
     re.IGNORECASE,
 )
-_THINKING = regex(r"reasoning|thinking|\bbudget\b", re.IGNORECASE)
+_THINKING = regex(r"reasoning|thinking|\bbudget\b|思考", re.IGNORECASE)
 _PLAIN_WORDS = {
     **dict.fromkeys(bodies.SCHEMA, _SCHEMA),
     **dict.fromkeys(("reasoning", "thinking", "thinkingConfig", "enable_thinking"), _THINKING),
     "thinking_budget": regex(r"thinking budget", re.IGNORECASE),
     "chat_template_kwargs": regex(r"chat.?template", re.IGNORECASE),
-    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
+    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b|思考", re.IGNORECASE),
     "tools": _TOOLS,
     "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),
     "stream_options": regex(r"include_usage", re.IGNORECASE),

@@ -21,7 +21,7 @@ from .responses import ResponsesReader
 
 __all__ = ["Reply"]
 
-_CONVERSE = converse.EVENTS - {"metadata"}
+_CONVERSE = (converse.EVENTS | {converse.BLOCK}) - {"metadata"}
 """Metadata come last, and other forms have a field of that name."""
 _ANTHROPIC_EVENTS = ("message_start", "content_block_start", "content_block_delta")
 
@@ -143,10 +143,6 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader
-    if (
-        _CONVERSE & document.keys()
-        or converse.BLOCK in document
-        or "message" in mapping(document.get("output"))
-    ):
+    if _CONVERSE & document.keys() or "message" in mapping(document.get("output")):
         return converse.ConverseReader
     return None
