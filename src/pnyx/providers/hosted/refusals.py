@@ -46,7 +46,7 @@ _BEFORE_OTHERS = (
     r"|not|isn|doesn|cannot|in|from|to|of|for|with|without|on|at|by|when|while|if|as|than|above|below"
     r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|parameters?|params?|values?|fields?|arguments?"
     r"|settings?|options?|keys?|propert(?:y|ies)|inputs?|support|range|greater|less|higher|lower|equal"
-    r"|other|different|invalid|out|too|[a-z]+(?:ed|ing))\b)[a-z])"
+    r"|other|different|invalid|out|too|being|having|using|[a-z]+ed)\b)[a-z])"
 )
 _NOUNS = {
     name: regex(rf"(?<![a-z]){name}(?!-?[a-z]){_BEFORE_OTHERS}", re.IGNORECASE)

@@ -143,6 +143,10 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader
-    if _CONVERSE & document.keys() or "message" in mapping(document.get("output")):
+    if (
+        _CONVERSE & document.keys()
+        or converse.BLOCK in document
+        or "message" in mapping(document.get("output"))
+    ):
         return converse.ConverseReader
     return None
