@@ -59,7 +59,7 @@ async def use(url: str, at_once: int, debates: int) -> tuple[Used, int]:
     fake = FakeProvider(lambda call: Completion(reply_text(call), Usage(500, 0, 200, 0)))
     seen: Counter[str] = Counter()
     async with Runner.open(chosen, Providers(chosen, extra={"lab": fake})) as runner:
-        engine: Any = runner.database._backend._engine.sync_engine  # type: ignore[attr-defined]
+        engine: Any = runner.database._backend._engine  # type: ignore[attr-defined]
         event.listen(engine, "before_cursor_execute", lambda *_: seen.update(["statements"]))
         event.listen(engine, "commit", lambda *_: seen.update(["transactions"]))
         await debate(runner)

@@ -351,11 +351,20 @@ def mutate(reply: Envelope, changes: Sequence[Mutation]) -> list[Any]:
 
 @st.composite
 def wire(draw: st.DrawFn, reply: Envelope, documents: list[Any], stream: bool) -> list[bytes]:
-    """The documents as a host may send them, in pieces: as events, or the only one alone."""
+    """The documents as a host may send them, in pieces: the only one alone, or a stream.
+
+    A stream is one of events, the text of such a stream as one document, an array, or a document a line.
+    """
     start = draw(st.sampled_from(("", "\ufeff", "\n\n", "\ufeff\r\n", "\n         \n" * 9)))
     spaces = draw(st.sampled_from(((",", ":"), (", ", ": "), (" , ", " : "))))
     if stream:
-        body = start + _events(draw, reply, [json.dumps(one, separators=spaces) for one in documents])
+        texts = [json.dumps(one, separators=spaces) for one in documents]
+        events = _events(draw, reply, texts)
+        body = start + {
+            "array": f"[{', '.join(texts)}]",
+            "lines": "\n".join(texts),
+            "text": json.dumps(events),
+        }.get(draw(st.sampled_from(("", "", "", "text", "array", "lines"))), events)
     else:
         indent = draw(st.sampled_from((None, 2)))
         body = start + json.dumps(documents[0], separators=spaces, indent=indent) + draw(_ENDS)
@@ -364,6 +373,8 @@ def wire(draw: st.DrawFn, reply: Envelope, documents: list[Any], stream: bool) -
     return [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True) if a < b]
 
 
+_EVENTS = st.sampled_from(("whole", "whole", "whole", "broken", "joined"))
+"""How an event has its document: on a line, on several, or behind that of the event before it."""
 _ENDS = st.sampled_from(("", "\n", "\r\n\r\n", "  "))
 
 
@@ -376,7 +387,12 @@ def _events(draw: st.DrawFn, reply: Envelope, texts: list[str]) -> str:
     for number, text in enumerate(texts):
         lines += draw(st.sampled_from(([], [": ping"], ["id: 1"], ["retry: 10", ":"])))
         lines += [f"event{colon}{reply.names[number]}"] if named else []
-        lines.append(f"data{colon}{text}")
+        if (how := draw(_EVENTS)) == "joined" and lines and lines[-1].startswith("data"):
+            lines[-1] += text
+        elif how == "broken":
+            lines += [f"data{colon}{line}" for line in json.dumps(json.loads(text), indent=1).split("\n")]
+        else:
+            lines.append(f"data{colon}{text}")
         if blank == "always" or (blank == "sometimes" and draw(st.booleans())):
             lines.append("")
     lines += [f"data{colon}[DONE]"] if reply.done else []

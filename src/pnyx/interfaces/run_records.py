@@ -26,7 +26,7 @@ from ..store.money.costs import CallCosts, RunSum, costs_of, run_sums
 from ..store.records import outcomes
 from ..store.records import runs as store
 from ..store.records.deletion import delete_run
-from ..store.records.entries import PAGE, WHOLE_PAGE, Page
+from ..store.records.entries import FOLLOWED_CHARS, PAGE, WHOLE_PAGE, Page
 from ..store.records.labels import LabelChange, change_labels
 from ..store.records.pruning import Prunable, Pruned, Rule, prunable, prune_some
 from ..store.space import give_back, give_back_meanwhile
@@ -202,7 +202,7 @@ class RunRecords:
 
     async def prunable(self, rule: Rule) -> Prunable:
         """What a rule for old runs would delete."""
-        return await self._database.read(partial(prunable, rule=rule))
+        return await self._database.read(partial(prunable, rule=rule, is_active=is_active))
 
     async def prune_some(self, rule: Rule, limit: int, after: tuple[str, str] | None = None) -> Pruned:
         """Delete some of the old runs; see `store.records.pruning.prune_some`."""
@@ -229,7 +229,7 @@ class RunRecords:
         def read(connection: Connection) -> tuple[store.RunRow, Page]:
             # Read the row first: an event stored in between is in the next read, so none is missed.
             row = store.find(connection, run_id)
-            return row, store.log(connection, run_id, after, PAGE, prompts)
+            return row, store.log(connection, run_id, after, PAGE, prompts, most_chars=FOLLOWED_CHARS)
 
         return await self._database.read(read)
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from ..core.events import CallFailed, CallFinished, CallStarted, Event, RunFinished, Token
 from ..store import Database
 from ..store.records import runs as store
-from ..store.records.entries import PAGE
+from ..store.records.entries import FOLLOWED_CHARS, PAGE
 
 __all__ = ["AT_ONCE", "Broadcast", "TextWanted", "Turn"]
 
@@ -123,7 +123,7 @@ class Broadcast:
             follower.end()
         elif tokens:
             self.want_text(tokens)
-        page = partial(store.log, run_id=self.run_id, limit=PAGE, prompts=prompts)
+        page = partial(store.log, run_id=self.run_id, limit=PAGE, prompts=prompts, most_chars=FOLLOWED_CHARS)
         calls: dict[str, int | None] = {}
         try:
             while follower.is_behind:

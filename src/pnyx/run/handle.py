@@ -282,7 +282,8 @@ class RunHandle:
         if claim is None:
             if status not in DECIDED or not context.spent_nusd:
                 return None
-            return partial(learn_cost, spec=context.spec, spent=context.spent_nusd)
+            spec, spent, made = context.spec, context.spent_nusd, context.settled_calls
+            return partial(learn_cost, spec=spec, spent=spent, calls=made)
         is_telling = status in DECIDED or (result is not None and result.stop_reason == "budget")
         spent, calls = context.spent_nusd, context.settled_calls if is_telling else 0
         return lambda connection: claim.end(connection, spent, calls, finished=status in DECIDED)

@@ -169,7 +169,8 @@ estimates = Table(
     Column("planned_nusd", BigInteger, nullable=False),
     Column("spent_nusd", BigInteger, nullable=False),
 )
-"""Sums over finished runs of one kind: what they were expected to cost, and what they cost."""
+"""Sums over finished runs of one kind: what they were expected to cost, and what they cost; and, as the kind
+"calls:KIND", the same of the calls that they made."""
 
 outcomes = Table(
     "outcomes",

@@ -192,6 +192,9 @@ async def test_a_body_that_is_not_json_is_refused(
         answer = await client.post("/v1/runs", content=ASK, headers=headers)
     assert answer.status_code == status
     assert bool(await server.runner.database.read(_runs)) is (status == 202)
+    # Who has no key learns nothing of what a body must be.
+    async with server.client(key=None) as client:
+        assert (await client.post("/v1/runs", content=ASK, headers=headers)).status_code == 401
 
 
 def _runs(connection: Any) -> list[Any]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any
 
 import httpx2
 import pytest
 from sqlalchemy import Connection
 
-from pnyx.core.events import CallFinished, CallStarted, Event
+from pnyx.core.events import CallFinished, CallStarted, Event, to_json
 from pnyx.interfaces import overviews
 from pnyx.interfaces.keys import LOCAL
 from pnyx.interfaces.views.overview import overview
@@ -19,6 +20,7 @@ from pnyx.run.request import RunRequest
 from pnyx.store.records import entries
 from pnyx.store.records import runs as store
 from tests.interfaces.shell import pnyx
+from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of
 
 CALLS = 300
@@ -35,13 +37,13 @@ async def long_run(server: ServerHandle) -> str:
     return run_id
 
 
-def add_calls(connection: Connection, run_id: str, count: int) -> None:
+def add_calls(connection: Connection, run_id: str, count: int, prompt: str = PROMPT) -> None:
     row = store.find(connection, run_id)
     batch: list[Event] = []
     of = {"fingerprint": "f", "model": "lab:alpha", "attempt": 1, "time": row.created_at}
     for n in range(count):
         call: dict[str, Any] = of | {"seat": "Participant A", "key": f"/9.{n}"}
-        batch.append(CallStarted(prompt_id="p", prompt_sha256="s", prompt=PROMPT, **call))
+        batch.append(CallStarted(prompt_id="p", prompt_sha256="s", prompt=prompt, **call))
         batch.append(CallFinished(text=f"Reply {n}. " * 30, **call))
     store.append(connection, run_id, row.epoch, batch)
 
@@ -123,6 +125,39 @@ async def test_pages_of_events_are_bounded_by_their_texts_too(
         assert seen == list(range(501, 501 + len(seen)))
         async with client.stream("GET", f"/v1/runs/{run_id}/events?after=500") as response:
             assert [event["seq"] async for event in events_of(response)] == seen
+
+
+def chars_of(events: Iterable[Event]) -> int:
+    return sum(len(one) for event in events for one in to_json(event).values() if isinstance(one, str))
+
+
+async def test_a_follower_has_few_long_texts_in_memory(
+    server: ServerHandle, lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most, read = entries.FOLLOWED_CHARS, list[list[Event]]()
+    followed: list[object] = []
+    lab.on("alpha", until=lambda: bool(followed))  # so that the run is under way
+
+    def log(*args: Any, **options: Any) -> list[Event]:
+        read.append(entries.log(*args, **options))
+        return read[-1]
+
+    async with server.client() as client:
+        body = {"question": "Why?", "protocol": "voting"}
+        run_id = (await client.post("/v1/runs", json=body)).json()["run_id"]
+        monkeypatch.setattr(store, "log", log)
+        for _ in ("under way", "finished"):
+            texts = partial(add_calls, run_id=run_id, count=20, prompt=PROMPT * 10)
+            await server.runner.database.write(texts)
+            read.clear()
+            async with client.stream("GET", f"/v1/runs/{run_id}/events") as response:
+                async for event in events_of(response):
+                    if event["seq"] >= 40:
+                        followed.append(event)
+            pages = [page for page in read if page]
+            assert all(chars_of(page) <= most * 1.1 or len(page) == 1 for page in pages)
+            assert max(map(len, pages)) > 1
+            assert sum(map(chars_of, pages)) > 4 * most
 
 
 async def test_others_are_answered_while_a_long_run_is_read(

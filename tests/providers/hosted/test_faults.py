@@ -156,9 +156,9 @@ async def test_a_proxy_that_refuses_is_reported_without_its_password(
     assert "planted" not in str(error)
     if status[0].isdigit():
         code, _, words = status.partition(" ")
-        hint = "check the user and the password in HTTPS_PROXY"
+        hint = f"check the user and the password in HTTPS_PROXY (127.0.0.1:{port})"
         if code != "407":
-            hint = "check HTTPS_PROXY, or name the host in NO_PROXY if it needs no proxy"
+            hint = f"check HTTPS_PROXY (127.0.0.1:{port}), or name the host in NO_PROXY if it needs no proxy"
         assert str(error) == f"pnyx.invalid: cannot connect: the proxy answers HTTP {code}: {words}: {hint}"
         assert (error.kind, error.billed) == ("unreachable" if code >= "500" else "refused", False)
 

@@ -82,7 +82,7 @@ def shorten(text: str, most: int) -> str:
 
 def _remove(text: str, nonce: str) -> str:
     """`text` without the nonce, in any case or width, and with any marks between its characters."""
-    if not _spread(nonce).search(unicodedata.normalize("NFKD", text).casefold()):
+    if nonce not in map(_unmarked, _SPREAD.findall(unicodedata.normalize("NFKD", text).casefold())):
         return text
     folded = [(one, at) for at, char in enumerate(text) for one in _folded(char)]
     out, done = [], 0
@@ -92,12 +92,14 @@ def _remove(text: str, nonce: str) -> str:
     return "".join(out) + text[done:]
 
 
-@functools.lru_cache(maxsize=64)
-def _spread(nonce: str) -> re.Pattern[str]:
-    """The nonce with any marks between its characters, in lower case and normal width."""
-    return re.compile(r"[\W_]*+".join(nonce))
+_SPREAD = regex(r"m(?:[\W_]*+[0-9a-f]){10}")
+"""What may be a nonce with any marks between its characters, in lower case and normal width."""
 
 
 def _folded(text: str) -> str:
     """`text` in lower case and normal width, without all that is neither a letter nor a digit."""
-    return _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())
+    return _unmarked(unicodedata.normalize("NFKD", text).casefold())
+
+
+def _unmarked(text: str) -> str:
+    return _MARKS.sub("", text)

@@ -71,6 +71,9 @@ def digits_in_ascii(text: str) -> str:
 _MARKS = {"\u066b": ".", "\u066c": ",", "\u066a": "%", "\uff05": "%", "\u060c": ","}
 
 
+_MARKS_IN_ASCII = frozenset("*_~$\\{")
+
+
 def strip_emphasis(text: str) -> str:
     """`text` without Markdown emphasis; a star or underscore between words or inside a word stays."""
     return _MARK.sub("", text)
@@ -81,6 +84,8 @@ def plain(value: str) -> str:
 
     The time can grow with the square of the length, so callers must bound it.
     """
+    if value.isascii() and _MARKS_IN_ASCII.isdisjoint(value) and "sqrt" not in value:
+        return " ".join(value.split())
     text = strip_emphasis(value)
     if not text.isascii():
         text = digits_in_ascii(text)

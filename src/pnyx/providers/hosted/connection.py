@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
+from ...core.caching.regex import regex
 from ...errors import ProviderError
 from ...json_bytes import json_bytes
 from .compression import Decompressor
@@ -344,7 +345,10 @@ def _trust() -> ssl.SSLContext:
 
 
 def _proxy(base_url: str) -> tuple[str | None, str]:
-    """The proxy that the environment names for this host, and in which variable; the loopback has none."""
+    """The proxy for this host, and what messages call it; the loopback has none.
+
+    They call it by the variable that names it and its address, without a user and a password.
+    """
     url = urlsplit(base_url)
     host, proxies = url.hostname or "", getproxies()
     name = url.scheme if proxies.get(url.scheme) or not proxies.get("all") else "all"
@@ -352,7 +356,14 @@ def _proxy(base_url: str) -> tuple[str | None, str]:
     if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
         return None, variable
     proxy = proxies.get(name)
-    return proxy if proxy is None or "://" in proxy else f"http://{proxy}", variable
+    if proxy is None:
+        return None, variable
+    _, found, rest = proxy.rpartition("://")
+    at = rest.rpartition("@")[2].partition("/")[0]
+    return proxy if found else f"http://{proxy}", f"{variable} ({at})" if _ADDRESS.fullmatch(at) else variable
+
+
+_ADDRESS = regex(r"[\w.\[\]:-]{2,}")
 
 
 def _is_loopback(host: str) -> bool:

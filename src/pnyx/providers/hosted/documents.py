@@ -25,7 +25,8 @@ _BLANK = b"\r\n\t \0"
 _DONE = (b"[DONE]", b"[done]", b"DONE")
 _DECODER = json.JSONDecoder(strict=False)
 """Reads text with control characters that its host has not escaped."""
-_SPACE = re.compile(r"\s*")
+_SPACE = re.compile(r"\s*(?:data:\s*)?")
+"""Between two documents, of which each may be an event that lacks its line end."""
 _FIELDS = (b"data", b"event", b"id", b"retry", b"error", b"")
 """Fields of server-sent events; the empty one is a comment, and "error" one of older llama.cpp servers."""
 
@@ -88,7 +89,10 @@ class Documents:
             if behind := _behind_words(body):
                 yield from self._behind(behind)
             else:
-                yield from _several(body)
+                yield from _several(body, unreadable("the reply is not JSON", body))
+            return
+        if isinstance(document, str) and document.partition(":")[0].strip().encode() in _FIELDS:
+            yield from self._behind(document.encode())  # events as the text of one document
             return
         yield from document if isinstance(document, list) else (document,)
 
@@ -109,7 +113,7 @@ class Documents:
         self._events = bool(colon) and name.strip().lower() in _FIELDS
 
     def _behind(self, body: bytes) -> Iterator[Any]:
-        """Yield the documents of `body`, which stands behind a line of other words."""
+        """Yield the documents of `body`, which stands behind a line of other words or in another document."""
         rest = Documents(charset=self.charset)
         yield from rest.feed(body)
         yield from rest.end()
@@ -133,11 +137,13 @@ class Documents:
             yield from self._line(line)
         self._rest.clear()
         if self._data:
-            found, document = self._parse(b"\n".join(self._data))
-            if not found:
-                words = quote(b"\n".join(self._data))
-                raise ProviderError("truncated", f"the stream ended inside an event: {words}", billed=True)
-            yield document
+            data = b"\n".join(self._data)
+            found, document = self._parse(data)
+            if found:
+                yield document
+            else:
+                words = f"the stream ended inside an event: {quote(data)}"
+                yield from _several(data, ProviderError("truncated", words, billed=True))
 
     def _line(self, line: bytes) -> Iterator[Any]:
         line = line.lstrip(b"\0")
@@ -153,6 +159,8 @@ class Documents:
         if not colon or name not in _FIELDS:
             if self._data:
                 self._data.append(line)  # a line of a document that was broken without repeating the field
+            elif not any(known.startswith(name) for known in _FIELDS):
+                self.words = self.words or quote(line)  # such as the page of a gateway that gave up
             return
         if name == b"event":
             self._named_error = value.strip() == b"error"
@@ -180,7 +188,7 @@ class Documents:
         elif self._named_error:
             yield {"error": data.decode("utf-8", "replace").strip()}
         elif data.strip()[:1] in (b"{", b"["):
-            raise unreadable("an event is not JSON", data)
+            yield from _several(data, unreadable("an event is not JSON", data))
         else:
             self.words = self.words or quote(data)  # such as a sign of life in words of the host's own
 
@@ -218,10 +226,10 @@ def _split_lines(block: bytes) -> list[bytes]:
     return block.split(b"\n")[: -1 if block.endswith(b"\n") else None]
 
 
-def _several(body: bytes) -> Iterator[Any]:
-    """Yield the documents of a body that has several, one after another, or raise why it has none.
+def _several(body: bytes, otherwise: ProviderError) -> Iterator[Any]:
+    """Yield the documents of a body or an event that has several, or raise `otherwise` if it has none.
 
-    What is no document behind the last one says nothing, such as a [DONE].
+    What is no document behind the last one says nothing.
     """
     text, at, count = body.decode("utf-8", "replace"), 0, 0
     while at < len(text):
@@ -229,8 +237,10 @@ def _several(body: bytes) -> Iterator[Any]:
             document, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as exc:
             if not count:
-                raise unreadable("the reply is not JSON", body) from exc
-            if text[at] in "{[":
+                raise otherwise from exc
+            if text.startswith("[DONE]", at):
+                yield DONE
+            elif text[at] in "{[":
                 message = f"the reply ended inside a document: {quote(text[at:].encode())}"
                 raise ProviderError("truncated", message, billed=True) from exc
             return

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
@@ -18,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ...core.caching.regex import regex
 from ...core.context.compaction import tokens
 from ...errors import MissingExtra, ProviderError
 from ...extras import need
@@ -148,6 +150,8 @@ class HostedProvider:
             except HostError as exc:
                 counted = self._dialect.meter.usage(reply.reader.usage)
                 exc.output_tokens = counted.output_tokens if counted else 0
+                if _RAN_OUT.search(exc.report.english):
+                    return Completion(text="", usage=None, finish_reason="length")
                 if reply.reader.text or not changes_left:
                     raise
                 body = request.body
@@ -225,6 +229,7 @@ class HostedProvider:
             last = "".join(reader.text)[-LAST_CHARS:] or response.start
             what = "the stream ended before the reply did" if response.size else "the reply is empty"
             message = what + (f", after: {last}" if last else "")
+            message += f": {response.unread}" if response.unread else ""
             raise ProviderError("truncated", message, billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:
@@ -273,6 +278,10 @@ def _load(dialect: Dialect, base_url: str, api_key: str | None) -> RequestBuilde
         from .requests import RequestBuilder
 
         return RequestBuilder(dialect, base_url, api_key)
+
+
+_RAN_OUT = regex(r"could not finish the message", re.IGNORECASE)
+"""OpenAI's error for a reply whose thoughts took all of its tokens, which other hosts return empty."""
 
 
 def _reasons(completion: Completion) -> bool:

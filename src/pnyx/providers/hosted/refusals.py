@@ -41,6 +41,21 @@ NAMING = (400, 422)
 """Statuses of a request that is wrong, whose sentences name what is wrong about it."""
 WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "user", "store", "usage"))
 
+_BEFORE_OTHERS = (
+    r"(?! (?!(?:is|are|was|were|be|has|had|does|do|did|may|might|must|should|shall|can|could|will|would"
+    r"|not|isn|doesn|cannot|in|from|to|of|for|with|without|on|at|by|when|while|if|as|than|above|below"
+    r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|parameters?|params?|values?|fields?|arguments?"
+    r"|settings?|options?|keys?|propert(?:y|ies)|inputs?|support|range|greater|less|higher|lower|equal"
+    r"|other|different|invalid|out|too|being|having|using|[a-z]+ed)\b)[a-z])"
+)
+_NOUNS = {
+    name: regex(rf"(?<![a-z]){name}(?!-?[a-z]){_BEFORE_OTHERS}", re.IGNORECASE)
+    for name in ("seed", "temperature")
+}
+"""Parameters that are everyday nouns: a "seed phrase" or a "temperature limit" is something else."""
+_ENGLISH = regex(r"\b(?:the|your|this|it|is|was|are|of|to)\b", re.IGNORECASE)
+"""A word of an English sentence: in other languages, any word may follow a parameter."""
+
 _REFUSED = regex(
     r"\bnot\b|n't\b|\b(?:cannot|no longer|no such|no endpoints|must|should|only|without|remove|omit|unset"
     r"|leave out|fixed|either)\b|\bun[a-z]+(?:ed|able|own)\b|incompatible|invalid|additional propert|disabled"
@@ -84,13 +99,13 @@ _SCHEMA = regex(
     r"|(?:specified|response) schema|schema is too|schemas contains? too|the word '?json",
     re.IGNORECASE,
 )
-_THINKING = regex(r"reasoning|thinking|\bbudget\b", re.IGNORECASE)
+_THINKING = regex(r"reasoning|thinking|\bbudget\b|思考", re.IGNORECASE)
 _PLAIN_WORDS = {
     **dict.fromkeys(bodies.SCHEMA, _SCHEMA),
     **dict.fromkeys(("reasoning", "thinking", "thinkingConfig", "enable_thinking"), _THINKING),
     "thinking_budget": regex(r"thinking budget", re.IGNORECASE),
     "chat_template_kwargs": regex(r"chat.?template", re.IGNORECASE),
-    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
+    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b|思考", re.IGNORECASE),
     "tools": _TOOLS,
     "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),
     "stream_options": regex(r"include_usage", re.IGNORECASE),
@@ -264,7 +279,8 @@ def _places(name: str, clause: str, named_is_refused: bool) -> Iterator[tuple[in
     if match := _quoted(name).search(clause):
         yield 0, *match.span(match.lastgroup or 0), name
         return
-    if name not in WORDS_BY_ACCIDENT and (match := _bare(name).search(clause)):
+    bare = _NOUNS[name] if name in _NOUNS and _ENGLISH.search(clause) else _bare(name)
+    if name not in WORDS_BY_ACCIDENT and (match := bare.search(clause)):
         if named_is_refused or name in bodies.SCHEMA or _REFUSED.search(clause):
             yield 1, match.start(), match.end(), name
         return

@@ -1,6 +1,6 @@
 """Why no connection to a host came about, and what to do, in one line.
 
-A message holds no address of a proxy, which may contain a password.
+A message names a proxy by its variable and its address, without the user and the password in it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def another_language(words: str) -> str:
 
 
 def trouble(exc: Exception, host: str | None = None, variable: str = "HTTPS_PROXY") -> ProviderError:
-    """The error for a request to `host` that was not sent. variable: the one that sets its proxy.
+    """The error for a request to `host` that was not sent. variable: what names its proxy.
 
     It is "unreachable", and tried again, if it may pass; "refused" if it lasts until a setting changes.
     """

@@ -37,7 +37,7 @@ class Meter:
             for count in (self.count, *COUNTS):
                 try:
                     counts = count(named)
-                except (AttributeError, LookupError, ValueError, OverflowError):
+                except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
                     continue
                 return Usage(*counts) if any(counts) else None
         return None

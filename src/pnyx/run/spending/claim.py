@@ -15,7 +15,7 @@ from ...store.records.runs import WORKER
 from ..calls.admission import Need
 from ..leases.lease import is_alive, this_worker
 from ..spec import Spec
-from .expectation import Expectation, expect, kind_of, planned_cost
+from .expectation import Expectation, expect, kind_of, planned
 
 __all__ = ["SURE", "Claim", "is_alive_now", "learn_cost"]
 
@@ -37,10 +37,20 @@ def is_alive_now(connection: Connection) -> IsAlive:
     return judge
 
 
-def learn_cost(connection: Connection, spec: Spec, spent: int) -> None:
-    """Learn from a finished run that has no claim what runs of its kind cost. spent: nUSD."""
-    if planned := planned_cost(spec):
-        holds.learn(connection, kind_of(spec), planned, spent)
+def learn_cost(connection: Connection, spec: Spec, spent: int, calls: int) -> None:
+    """Learn from a finished run that has no claim what runs of its kind cost. spent: nUSD, by its `calls`."""
+    cost, usual_calls = planned(spec)
+    if cost and usual_calls:
+        kind = kind_of(spec)
+        holds.learn(connection, kind, cost, spent)
+        _learn_calls(connection, kind, cost, usual_calls, spent, calls)
+
+
+def _learn_calls(
+    connection: Connection, kind: str, cost: int, usual_calls: float, spent: int, calls: int
+) -> None:
+    """Learn what calls of runs of a kind cost, whether or not these had their usual number of them."""
+    holds.learn(connection, holds.calls_of(kind), round(cost * min(calls / usual_calls, 1)), spent)
 
 
 class Claim:
@@ -54,6 +64,7 @@ class Claim:
         self._cap = None if spec.budget_usd is None else round(spec.budget_usd * NUSD)
         self._kind = kind_of(spec)
         self._factor: float | None = None
+        self._full_factor: float | None = None
 
     @classmethod
     def of(cls, run_id: str, spec: Spec, begun: bool) -> Claim | None:
@@ -64,7 +75,7 @@ class Claim:
     @property
     def longer(self) -> float:
         """How many times as long as usual the replies of earlier runs of the kind were: at least 1."""
-        return max(1.0, self._factor or 1.0)
+        return max(1.0, self._full_factor or 1.0)
 
     def begin(self) -> None:
         """Note that a call is sent."""
@@ -74,7 +85,7 @@ class Claim:
         """Return the hold. caps: scope -> cap in nUSD. spent: nUSD, by the first `calls` calls."""
         own = f"run:{self.run_id}"
         shared = [scope for scope, cap in caps.items() if cap is not None and scope != own]
-        amount = self.expectation.remaining(spent, calls, self._factor)
+        amount = self.expectation.remaining(spent, calls, self._full_factor)
         if self._cap is not None:
             amount = min(amount, max(self._cap - spent, 0))
         scopes = {scope: _without_day(scope) for scope in shared}
@@ -89,8 +100,11 @@ class Claim:
             # Nothing is known of such runs yet. Behind others it waits until one of them ends, if in doubt.
             # If nobody else needs the room, it is tried.
             return Need(self._limit(self.expectation.most), 0)
-        need = self._limit(self.expectation.cost * self._factor * SURE)
-        return Need(need, need)
+        # Earlier runs may have ended after a few of their usual calls, and this one may not.
+        full = holds.factor(connection, holds.calls_of(self._kind)) or 0.0
+        self._full_factor = max(self._factor, full)
+        usual = self.expectation.cost * SURE
+        return Need(self._limit(usual * self._full_factor), self._limit(usual * self._factor))
 
     def _limit(self, amount: float) -> int:
         return ceil(amount) if self._cap is None else min(ceil(amount), self._cap)
@@ -102,8 +116,10 @@ class Claim:
         """
         holds.end(connection, self.run_id)
         if calls:
-            actual = spent if finished else ceil(self.expectation.total(spent, calls, self._factor))
-            holds.learn(connection, self._kind, self.expectation.cost, actual)
+            usual = self.expectation
+            actual = spent if finished else ceil(usual.total(spent, calls, self._factor))
+            holds.learn(connection, self._kind, usual.cost, actual)
+            _learn_calls(connection, self._kind, usual.cost, usual.calls, spent, calls)
 
 
 def _without_day(scope: str) -> str:

@@ -20,7 +20,7 @@ from ...protocols.call_bounds import expected_calls
 from ..calls.context_window import image_tokens
 from ..spec import Spec
 
-__all__ = ["Expectation", "expect", "kind_of", "planned_cost", "usual_replies"]
+__all__ = ["Expectation", "expect", "kind_of", "planned", "usual_replies"]
 
 ReplyLength: TypeAlias = Literal["none", "usual", "longest"]
 
@@ -78,20 +78,20 @@ def expect(spec: Spec) -> Expectation | None:
     """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown."""
     if (calls := _priced_calls(spec)) is None:
         return None
-    turns = _turns(spec)
+    cost, count = planned(spec)
     return Expectation(
-        turns * sum(one.count for one in calls),
-        _planned(spec, calls),
+        count,
+        cost,
         ceil(max((_cost(spec, one) for one in calls), default=0)),
         ceil(max((_cost(spec, one, "none") for one in calls), default=0)),
-        turns * ceil(sum(one.count * _cost(spec, one, "longest") for one in calls)),
+        _turns(spec) * ceil(sum(one.count * _cost(spec, one, "longest") for one in calls)),
     )
 
 
-def planned_cost(spec: Spec) -> int:
-    """Return the `cost` that is expected of a run of `spec`, in nUSD; 0 if it is unknown."""
+def planned(spec: Spec) -> tuple[int, float]:
+    """Return the `cost` that is expected of a run of `spec`, in nUSD, and its `calls`; 0 if unknown."""
     calls = _priced_calls(spec)
-    return _planned(spec, calls) if calls else 0
+    return (_planned(spec, calls), _turns(spec) * sum(one.count for one in calls)) if calls else (0, 0.0)
 
 
 def usual_replies(spec: Spec) -> int | None:

@@ -20,6 +20,7 @@ __all__ = [
     "IsAlive",
     "Others",
     "by_scope",
+    "calls_of",
     "end",
     "factor",
     "keep",
@@ -93,6 +94,11 @@ def others(connection: Connection, run_id: str, scope: str, begun: bool, is_aliv
     return Others(first, held, reserved)
 
 
+def calls_of(kind: str) -> str:
+    """The kind under which `learn` records what the calls of such runs cost, however many they are."""
+    return f"{_CALLS}{kind}"
+
+
 def factor(connection: Connection, kind: str) -> float | None:
     """Return the cost of finished runs of this kind as a share of the expected cost; None without one."""
     query = select(estimates.c.planned_nusd, estimates.c.spent_nusd).where(estimates.c.kind == kind)
@@ -103,7 +109,7 @@ def factor(connection: Connection, kind: str) -> float | None:
 def usual_factor(connection: Connection) -> float | None:
     """Return the same of the recorded runs of all kinds together; None without one."""
     sums = select(func.sum(estimates.c.planned_nusd), func.sum(estimates.c.spent_nusd))
-    planned, spent = connection.execute(sums).one()
+    planned, spent = connection.execute(sums.where(estimates.c.kind.not_like(f"{_CALLS}%"))).one()
     return float(spent / planned) if planned else None
 
 
@@ -112,6 +118,7 @@ def learn(connection: Connection, kind: str, planned: int, spent: int) -> None:
     _LEARN(connection, {"kind": kind, "planned": planned, "spent": spent})
 
 
+_CALLS = "calls:"
 _KEEP = Prepared(
     text(
         "INSERT INTO holds (run_id, scope, amount_nusd) VALUES (:run, :scope, :amount) "

@@ -18,6 +18,7 @@ from ..schema import events
 
 __all__ = [
     "EVENT_COLUMNS",
+    "FOLLOWED_CHARS",
     "PAGE",
     "PAGE_CHARS",
     "PROMPTS",
@@ -36,6 +37,10 @@ WHOLE_PAGE = 1000
 """Events that one who reads a whole run reads at once, if they have no more than `PAGE_CHARS`."""
 PAGE_CHARS = 4_000_000
 """Characters of the texts of a page: 50 prompts may be 2 MB each."""
+FOLLOWED_CHARS = 250_000
+"""The same for a follower: each of many that do not read has a page in memory."""
+FIRST = 10
+"""Events of a page whose texts are read first: if they are long, there may be no room for more."""
 PROMPTS = ("prompt", "system")
 """The texts of an event that are long, and that few readers need."""
 
@@ -87,11 +92,13 @@ def log(
     prompts: bool = True,
     only: Collection[str] = (),
     newest: int | None = None,
+    most_chars: int | None = None,
 ) -> Page:
     """Return the stored events of a run with a `seq` greater than `after`, in order. Raises `Unreadable`.
 
-    limit: at most so many, the first, and at most about `PAGE_CHARS` of text; newest: the last. only: those
-    of these types; empty: of all. prompts: False reads no long prompts; `prompt` and `system` are "" then.
+    limit: at most so many, the first, and at most about `most_chars` of text (default: `PAGE_CHARS`), but at
+    least one; newest: the last. only: those of these types; empty: of all. prompts: False reads no long
+    prompts; `prompt` and `system` are "" then.
     """
     query = select(*_STORED).where(events.c.run_id == run_id, events.c.seq > after)
     if only:
@@ -103,10 +110,12 @@ def log(
         in_order = rows if newest is None else rows[::-1]
         return Page(_event(run_id, one) for one in _documents(connection, in_order, prompts))
     page, chars, texts = Page(), 0, Texts()
-    for start in range(0, min(len(rows), limit), PAGE):
-        for document in _documents(connection, rows[start : min(start + PAGE, limit)], prompts, texts):
+    most_chars, first = (PAGE_CHARS, PAGE) if most_chars is None else (most_chars, FIRST)
+    starts = (0, *range(first, min(len(rows), limit), PAGE))
+    for start, end in zip(starts, (*starts[1:], limit), strict=True):
+        for document in _documents(connection, rows[start:end], prompts, texts):
             chars += sum(len(one) for one in document.values() if isinstance(one, str))
-            if page and chars > PAGE_CHARS:
+            if page and chars > most_chars:
                 page.has_more = True
                 return page
             page.append(_event(run_id, document))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,11 @@ from .deletion import delete_runs
 from .labels import PINNED, TAG
 
 __all__ = ["Prunable", "Pruned", "Rule", "prunable", "prune_some"]
+
+
+IsActive = Callable[[store.RunRow], bool]
+BATCH = 500
+"""Runs that one statement names: SQLite allows 999 parameters in old versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +49,28 @@ class Pruned(NamedTuple):
     after: tuple[str, str] | None
 
 
-def prunable(connection: Connection, rule: Rule) -> Prunable:
-    """Return what the rule deletes, runs under way included, which are kept while they are."""
+def prunable(connection: Connection, rule: Rule, is_active: IsActive) -> Prunable:
+    """Return what the rule deletes now. is_active: as for `prune_some`."""
     counts = (func.count(), func.coalesce(func.sum(runs.c.seq), 0))
     times = (func.min(runs.c.created_at), func.max(runs.c.created_at))
-    found, old, first, last = connection.execute(select(*counts, *times).where(*_conditions(rule))).one()
+    is_old, is_running = _conditions(rule), runs.c.status == "running"
+    found, old, first, last = connection.execute(select(*counts, *times).where(*is_old, ~is_running)).one()
+    left = _left_behind(
+        connection, list(connection.scalars(select(runs.c.id).where(*is_old, is_running))), is_active
+    )
+    found, old = int(found) + len(left), int(old) + sum(row.seq for row in left)
+    began = [*filter(None, (first, last)), *(row.created_at for row in left)]
     every, events = connection.execute(select(*counts)).one()
     size = connection.execute(text(_SIZES[connection.dialect.name])).one()
-    freed = size.of_runs * found // max(every, 1) + size.of_events * int(old) // max(int(events), 1)
-    return Prunable(int(found), int(old), freed, first, last)
+    freed = size.of_runs * found // max(every, 1) + size.of_events * old // max(int(events), 1)
+    return Prunable(found, old, freed, min(began, default=None), max(began, default=None))
 
 
 def prune_some(
     connection: Connection,
     rule: Rule,
     limit: int,
-    is_active: Callable[[store.RunRow], bool],
+    is_active: IsActive,
     after: tuple[str, str] | None = None,
 ) -> Pruned:
     """Delete the oldest runs of the rule, looking at `limit` of them. after: where an earlier call ended.
@@ -74,11 +85,16 @@ def prune_some(
     # On PostgreSQL, a run that another process changes just now is left for the next time.
     query = query.order_by(runs.c.created_at, runs.c.id).limit(limit).with_for_update(skip_locked=True)
     found = connection.execute(query).all()
-    running = store.rows(connection, [row.id for row in found if row.status == "running"])
-    active = {row.id for row in running if is_active(row)}
-    ids = [row.id for row in found if row.id not in active]
+    left = _left_behind(connection, [row.id for row in found if row.status == "running"], is_active)
+    ids = [row.id for row in found if row.status != "running"] + [row.id for row in left]
     delete_runs(connection, ids)
     return Pruned(len(ids), (found[-1].created_at, found[-1].id) if len(found) == limit else None)
+
+
+def _left_behind(connection: Connection, running: Sequence[str], is_active: IsActive) -> list[store.RunRow]:
+    """Those of the runs with the status "running" that nothing runs any longer."""
+    batches = (running[start : start + BATCH] for start in range(0, len(running), BATCH))
+    return [row for ids in batches for row in store.rows(connection, ids) if not is_active(row)]
 
 
 def _conditions(rule: Rule) -> list[ColumnElement[bool]]:

@@ -124,54 +124,56 @@ _EXTENSIONS = (
     " jpeg gif svg"
     " zip tar gz sql db sqlite swift scala lua pl"
 ).replace(" ", "|")
-_TOKENS = tuple(
-    regex(form)
-    for form in (
-        r"--[A-Za-z][\w-]*(?:[= ]\S+)?",  # --workers=4
-        r"-[A-Za-z]{2,}[\w-]*=\S+",
-        r"-[A-Za-z]\d",  # -O2
-        r"[A-Z][A-Z0-9_]{2,}=\S+",  # DEBUG=1, and AB=12 is a length
-        r"[A-Z]{2}=(?![\d\\√(-])\S+",
-        # pip install -U pip
-        r"(?!\S* (?:and|or|\\text))[a-z][\w.-]*(?: [^ ]+)*(?: --?[A-Za-z][\w-]*)(?:[ =][^ ]+)*",
-        r"<[A-Z]-[A-Za-z]>\w*",
-        r"[0-9a-fA-F:]*::[0-9a-fA-F:.]*",  # an address of IPv6
-        r"[a-z_][\w-]*: ?(?:'[^']*'|\"[^\"]*\")",  # a line of YAML
-        r"[a-z]{3,}\*+ ?\w+",  # int* p
-        r"![A-Za-z_]\w+|!![A-Za-z_]\w+",
-        r"[A-Za-z_]\w*(?:\[[^\[\]]*\])+",  # a[0]
-        r"\*+[A-Za-z_]\w*",  # *p
-        r"-[A-Za-z] \d+",  # -j 8
-        r"[a-z]+[A-Z]\w*_?",  # camelCase
-        r"\{?:[a-z_]\w*[?!]?(?:, \S.*)?\}?",  # :ok, {:ok, 1}
-        r"\([^\s()]+ \. [^\s()]+\)",  # (1 . 2)
-        r"__\w+__(?:\(.*\))?",  # __init__
-        r"[A-Za-z][A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?:\(.*\))?",  # snake_case
-        r"_[A-Za-z]\w+",
-        r"[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*\(\s*\)",  # close()
-        r"[A-Za-z_]\w{2,}(?:\.[A-Za-z_]\w*)+\(.*\)",
-        rf"(?:[\w.@-]+/)*[\w.@-]*\w\.(?:{_EXTENSIONS})",  # main.py
-        r"\.[a-z][\w.-]+",  # .gitignore
-        r"\S*\\[dDwWsSbB](?![A-Za-z])\S*",  # \d+
-        r"(?:~|\.{1,2})?/(?:[\w.@*?+~-]+/?)*",  # /etc/hosts
-        r"[A-Za-z]:\\\S*",
-        r"(?:[\w.@+-]*[A-Za-z][\w.@+-]+/){2,}[\w.@*?+-]*",  # usr/local/bin
-        r"(?:\*\*?/)*[\w.\-\[\]/]*\*+\.[\w*]+",  # *.py
-        r"(?:\*\*/)+\S*",
-        r"(?=\S*(?:\*/|/\*))(?=\S*[a-z]{2})[\w.@*?+/{}\[\],-]+",  # src/**/test_*.py
-        r"(?:\^|\(\?[a-z]+\))?(?:\[\^?(?:[A-Za-z0-9]-[A-Za-z0-9])+[^\s\[\]]*\]"
-        r"(?:[*+?]|\{\d+,?\d*\})?)+\$?",  # [a-z]+
-        r"[a-z][a-z0-9+.-]*://\S+",
-        r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+(?:\(.*\))?",
-        r"[\w.+-]+@[\w-]+\.[\w.-]+",
-        r"[$@#][A-Za-z_]\w+",
-        r"<[A-Za-z]\w*(?:\s[^<>]*=[^<>]*|\s*/)>|</[A-Za-z]\w*>",
+_TOKEN = regex(
+    "|".join(
+        f"(?:{form})"
+        for form in (
+            r"--[A-Za-z][\w-]*(?:[= ]\S+)?",  # --workers=4
+            r"-[A-Za-z]{2,}[\w-]*=\S+",
+            r"-[A-Za-z]\d",  # -O2
+            r"[A-Z][A-Z0-9_]{2,}=\S+",  # DEBUG=1, and AB=12 is a length
+            r"[A-Z]{2}=(?![\d\\√(-])\S+",
+            # pip install -U pip
+            r"(?!\S* (?:and|or|\\text))[a-z][\w.-]*(?: [^ ]+)*(?: --?[A-Za-z][\w-]*)(?:[ =][^ ]+)*",
+            r"<[A-Z]-[A-Za-z]>\w*",
+            r"[0-9a-fA-F:]*::[0-9a-fA-F:.]*",  # an address of IPv6
+            r"[a-z_][\w-]*: ?(?:'[^']*'|\"[^\"]*\")",  # a line of YAML
+            r"[a-z]{3,}\*+ ?\w+",  # int* p
+            r"![A-Za-z_]\w+|!![A-Za-z_]\w+",
+            r"[A-Za-z_]\w*(?:\[[^\[\]]*\])+",  # a[0]
+            r"\*+[A-Za-z_]\w*",  # *p
+            r"-[A-Za-z] \d+",  # -j 8
+            r"[a-z]+[A-Z]\w*_?",  # camelCase
+            r"\{?:[a-z_]\w*[?!]?(?:, \S.*)?\}?",  # :ok, {:ok, 1}
+            r"\([^\s()]+ \. [^\s()]+\)",  # (1 . 2)
+            r"__\w+__(?:\(.*\))?",  # __init__
+            r"[A-Za-z][A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?:\(.*\))?",  # snake_case
+            r"_[A-Za-z]\w+",
+            r"[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*\(\s*\)",  # close()
+            r"[A-Za-z_]\w{2,}(?:\.[A-Za-z_]\w*)+\(.*\)",
+            rf"(?:[\w.@-]+/)*[\w.@-]*\w\.(?:{_EXTENSIONS})",  # main.py
+            r"\.[a-z][\w.-]+",  # .gitignore
+            r"\S*\\[dDwWsSbB](?![A-Za-z])\S*",  # \d+
+            r"(?:~|\.{1,2})?/(?:[\w.@*?+~-]+/?)*",  # /etc/hosts
+            r"[A-Za-z]:\\\S*",
+            r"(?:[\w.@+-]*[A-Za-z][\w.@+-]+/){2,}[\w.@*?+-]*",  # usr/local/bin
+            r"(?:\*\*?/)*[\w.\-\[\]/]*\*+\.[\w*]+",  # *.py
+            r"(?:\*\*/)+\S*",
+            r"(?=\S*(?:\*/|/\*))(?=\S*[a-z]{2})[\w.@*?+/{}\[\],-]+",  # src/**/test_*.py
+            r"(?:\^|\(\?[a-z]+\))?(?:\[\^?(?:[A-Za-z0-9]-[A-Za-z0-9])+[^\s\[\]]*\]"
+            r"(?:[*+?]|\{\d+,?\d*\})?)+\$?",  # [a-z]+
+            r"[a-z][a-z0-9+.-]*://\S+",
+            r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+(?:\(.*\))?",
+            r"[\w.+-]+@[\w-]+\.[\w.-]+",
+            r"[$@#][A-Za-z_]\w+",
+            r"<[A-Za-z]\w*(?:\s[^<>]*=[^<>]*|\s*/)>|</[A-Za-z]\w*>",
+        )
     )
 )
 
 
 def _is_token(text: str) -> bool:
-    return len(text) <= 200 and any(form.fullmatch(text) for form in _TOKENS)
+    return len(text) <= 200 and bool(_TOKEN.fullmatch(text))
 
 
 @functools.lru_cache(maxsize=1024)

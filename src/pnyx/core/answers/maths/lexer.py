@@ -50,6 +50,8 @@ _TEXT = regex(
     r"\\(?:text(?:bf|it|rm|tt|sf|normal)?|math(?:rm|bf|it|sf|bb|tt|cal)|mbox|hbox|operatorname\*?|emph|underline)\s*\{([^{}]*)\}"
 )
 _LETTERS = regex(r"[^\W\d_]+")
+_NAMING = frozenset("=≡∈≔\\")
+"""Signs next to which words are a name or a modulus, and what commands begin with."""
 
 SYMBOLS = {
     "times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "infty": "∞", "pi": "π",
@@ -153,16 +155,20 @@ _SEPARATORS = {
 }
 
 
-def tokens(text: str) -> list[Token]:
-    """The tokens of `text`. Raises `UnreadableError` for what is not mathematics, without reading on."""
+def tokens(text: str, *, is_name: bool = False) -> list[Token]:
+    """The tokens of `text`. Raises `UnreadableError` for what is not mathematics, without reading on.
+
+    is_name: of words beside each other too, which are a name, and mathematics only behind or before a sign.
+    """
     if len(text) > MAX_CHARS:
         raise UnreadableError
-    return _Lexer(cleaned(text)).read()
+    text = cleaned(text)
+    return _Lexer(text, is_name or not _NAMING.isdisjoint(text)).read()
 
 
 class _Lexer:
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth, self.spaced = text, 0, 0, False
+    def __init__(self, text: str, has_names: bool) -> None:
+        self.text, self.has_names, self.at, self.depth, self.spaced = text, has_names, 0, 0, False
         self.found: list[Token] = []
 
     def read(self) -> list[Token]:
@@ -256,6 +262,8 @@ class _Lexer:
             self._add("name", run)
         elif len(run) == 1 and (run.isascii() or run in GREEK_LETTERS):
             self._add("name", GREEK_LETTERS.get(run, run))
+        elif self.spaced and not self.has_names and self.found and self.found[-1].kind == "word":
+            raise UnreadableError  # prose, most of which is left unread
         else:
             self._add("word", run)
 

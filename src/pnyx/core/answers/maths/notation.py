@@ -23,6 +23,7 @@ _DROPPED = regex(
     r"\\(?:left|right|[bB]igg?[lrm]?|middle|displaystyle|textstyle|limits|nolimits|mathstrut|cal|it|rm|bf)(?![A-Za-z])"
     r"|\\phantom\{[^{}]*\}|(?<!\\)\$|\\\(|\\\)|(?<!\\)\\\[|(?<!\\)\\\]"
 )
+_HAS_MARKS = regex(r"[\\$~]")
 _PLAIN = {
     "×": "*", "⋅": "*", "·": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "⩽": "≤", "⩾": "≥",
     "º": "°", "˚": "°", "∣": "|", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")",
@@ -113,7 +114,7 @@ def cleaned(text: str) -> str:
         text = _GROUPED.sub("", text)
     text = fractions_of_repeating(text)
     text = rewritten(text)
-    return _SPACE.sub(" ", _DROPPED.sub(" ", text))
+    return _SPACE.sub(" ", _DROPPED.sub(" ", text)) if _HAS_MARKS.search(text) else text
 
 
 def fractions_of_repeating(text: str) -> str:

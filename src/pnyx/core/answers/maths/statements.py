@@ -54,7 +54,7 @@ def read_maths(text: str) -> Value | None:
 def name_of(left: str) -> str | None:
     """The name that `left` is on the left of an equals sign; empty for a calculation, None for other text."""
     try:
-        found = tokens(left)
+        found = tokens(left, is_name=True)
         if not found:
             return None
         if name := _name(found):

@@ -174,7 +174,12 @@ class OpenAIReader(Reader):
         id = text_of(call.get("id")) or (str(call["id"]) if isinstance(call.get("id"), int) else "")
         name = text_of(function.get("name"))
         tool = self.tools.setdefault(self._place(call.get("index"), id, name, whole), ToolCallParts())
-        tool.id, tool.name = tool.id or id, tool.name or name
+        tool.id = tool.id or id
+        # A name comes whole, maybe again with each piece of the arguments, or in pieces before them.
+        if name.startswith(tool.name):
+            tool.name = name
+        elif not whole and not any(tool.written) and not tool.name.endswith(name):
+            tool.name += name
         arguments = next((function[name] for name in ARGUMENTS if function.get(name) is not None), None)
         if isinstance(arguments, str):
             if whole:
@@ -206,7 +211,7 @@ class OpenAIReader(Reader):
         )
 
 
-_MODEL = ("", "assistant", "model", "chatbot")
+_OF_OTHERS = ("user", "human", "tool", "function", "system", "developer")
 _CLOUDFLARE = {"response", "tool_calls", "usage"}
 _OF_PARTS = frozenset((*PARTS, "type", "annotations", "signature", "refusal", "error"))
 """Keys of a part of a message."""
@@ -224,11 +229,11 @@ def _written(value: object) -> object:
 
 
 def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message of a choice: of a list, the last one that the model wrote, not a tool or the user."""
-    found = items(choice.get("message") or choice.get("messages"))
-    return next(
-        (one for one in map(mapping, reversed(found)) if text_of(one.get("role")).lower() in _MODEL), {}
-    )
+    """The message of a choice: of several, the last one that the model wrote, not a tool or the user."""
+    found = [mapping(one) for one in items(choice.get("message") or choice.get("messages"))]
+    if len(found) > 1:
+        found = [one for one in found if text_of(one.get("role")).lower() not in _OF_OTHERS]
+    return found[-1] if found else {}
 
 
 def _check(error: object) -> None:

@@ -76,7 +76,7 @@ class ToolCallParts:
     def _arguments(self) -> dict[str, Any]:
         written = "".join(self.written)
         try:
-            found = self.value if self.value is not None else json.loads(written or "{}")
+            found = self.value if self.value is not None else _last_object(written or "{}")
             found = json.loads(found) if isinstance(found, str) else found  # encoded twice
             # No record can store an infinite number, or one of more digits than Python writes.
             json.dumps(found, allow_nan=False)
@@ -85,6 +85,20 @@ class ToolCallParts:
         if found is None:
             return {}
         return dict(found) if isinstance(found, Mapping) else {INVALID_JSON: written or repr(self.value)}
+
+
+def _last_object(written: str) -> Any:
+    """The value that `written` is; of several objects, the last that is not empty.
+
+    A stream may start the arguments with "{}", or repeat all of them at its end. Raises `ValueError`.
+    """
+    try:
+        return json.loads(written)
+    except json.JSONDecodeError as exc:
+        if exc.msg != "Extra data" or written.lstrip()[:1] != "{":
+            raise
+        first, rest = json.loads(written[: exc.pos]), written[exc.pos :]
+        return _last_object(rest) or first
 
 
 def _is_json(text: str) -> bool:

@@ -11,15 +11,19 @@ from ....core.caching.regex import regex
 from .report import MAX_CODES, Report
 from .texts import read_document
 
-__all__ = ["MESSAGES", "is_words", "listed", "path"]
+__all__ = ["MESSAGES", "is_words", "listed", "objects", "path"]
 
 MESSAGES = ("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring")
-_PLACES = ("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name")
+_PLACES = (
+    *("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name"),
+    "additionalProperty",
+)
 
 
 def listed(found: Mapping[str, Any], message: Any) -> tuple[Report, ...]:
     """The failures that a report lists: in its message, beside it, or, as Django does, in place of one."""
-    beside = (found.get(name) for name in ("errors", "issues", "extra"))
+    beside = [found.get(name) for name in ("errors", "issues", "extra")]
+    beside += [one.get("fieldViolations") for one in objects(found.get("details"))]  # of Google
     places = (message, *beside, None if message else found)
     named = {**details, **found} if isinstance(details := found.get("details"), Mapping) else found
     placed: list[Any] = [_with_place(*one) for one in named.items() if isinstance(one[1], list)]
@@ -38,7 +42,7 @@ def _items(found: Any, placed: bool = False) -> tuple[Report, ...]:
     """
     if isinstance(found, Mapping) and all(is_words(said) for said in found.values()):
         found = [{"loc": name.removeprefix("$."), "msg": said[0]} for name, said in found.items()]
-    listed = [one for one in found[:MAX_CODES] if isinstance(one, Mapping)] if isinstance(found, list) else []
+    listed = objects(found)[:MAX_CODES]
     return tuple(map(_item, listed)) if listed and (not placed or _place(listed[0])) else ()
 
 
@@ -51,6 +55,11 @@ def _with_place(key: str, listed: list[Any]) -> list[Any]:
 
 _OFFERED = regex(r"support|allow|accept|valid|known|expect|permit|available|model|stack|loc", re.IGNORECASE)
 """Starts of keys whose lists name what would be fine, or nothing of a request."""
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a list; none if `value` is no list."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def is_words(found: Any) -> bool:
@@ -66,9 +75,13 @@ def _item(found: Mapping[str, Any]) -> Report:
 
 
 def _place(found: Mapping[str, Any]) -> str:
-    """The part of the request that one of several failures is about; JSON:API has it in `source`."""
-    source = found.get("source")
-    places = {**found, **source} if isinstance(source, Mapping) else found
+    """The part of the request that one of several failures is about.
+
+    JSON:API has it in `source`, and Ajv has in `params` what should not be there.
+    """
+    places = dict(found)
+    for inner in objects([found.get("source"), found.get("params")]):
+        places |= inner
     return path(next((places[name] for name in _PLACES if places.get(name)), ""))
 
 

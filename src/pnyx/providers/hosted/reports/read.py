@@ -10,7 +10,7 @@ from typing import Any
 
 from ....core.caching.regex import regex
 from ..failure_codes import status_of_codes
-from .listed import MESSAGES, is_words, listed, path
+from .listed import MESSAGES, is_words, listed, objects, path
 from .report import Report
 from .texts import read_document
 
@@ -92,6 +92,8 @@ def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     if isinstance(raw, str | Mapping):
         return raw
+    if has_words(inner := found.get("innererror")):  # of Azure
+        return inner
     if is_words(found.get("details")):
         return "; ".join(map(str, found["details"]))
     return next((value for value in found.values() if isinstance(value, str) and _inner(value)), None)
@@ -137,12 +139,11 @@ _DOCUMENT = regex(r"(?P<before>[^{]*)(?P<document>\{.*\})(?P<after>[^}]*)", re.D
 
 def _details(value: Any) -> Iterator[str]:
     """Yield the names in Google's details: the reason, and the quotas that are used up."""
-    for one in value if isinstance(value, list) else ():
-        if isinstance(one, Mapping):
-            yield from (str(one[name]) for name in ("reason", "quotaId") if one.get(name))
-            if one.get("retryDelay"):
-                yield f"retry in {one['retryDelay']}"
-            yield from _details(one.get("violations"))
+    for one in objects(value):
+        yield from (str(one[name]) for name in ("reason", "quotaId") if one.get(name))
+        if one.get("retryDelay"):
+            yield f"retry in {one['retryDelay']}"
+        yield from _details(one.get("violations"))
 
 
 _REPORTED = ("error", "errors", "detail", "msg", "error_msg")

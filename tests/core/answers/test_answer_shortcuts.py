@@ -1,0 +1,79 @@
+"""Most answers are read in a faster way, with the result of the full one."""
+
+from __future__ import annotations
+
+import re
+from unittest import mock
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.core.answers.language import folding
+from pnyx.core.answers.maths import lexer, read_maths, rewrites, statements
+from pnyx.core.answers.maths import notation as maths_notation
+from pnyx.core.markup import notation
+
+VALUES = (
+    "nine", "hundred", "and five", "half a", "a dozen", "twenty-one", "3", "12.5", "1,000", "0x1F",
+    "5x4", "the 5th of", "March", "Monday", "2024", "at 9", "9:05", "pm", "noon", "May", "the year",
+    "metres", "per", "second", "m", "kg", "degrees", "pi", "US dollars", "square", "percent", "units",
+    "x", "xy", "sin", "mod", "in", "or", "and", "where", "for", "all", "integers", "real numbers",
+    "alpha", "yes", "No", "true", "that is right", "none of the above", "B", "(A)", "A, C", "option",
+    "not", "O(n)",
+)  # fmt: skip
+WORDS = (
+    "is", "are", "that", "which", "this", "because", "would", "you", "its", "the pump", "holds", "of",
+    "cases", "an answer", "it", "so", "twice", "about",
+)  # fmt: skip
+SIGNS = (
+    "=", " = ", "\\in ", "≡", "<", "+", "-", " - ", ":", ", ", "; ", ". ", "'", "\"", "(", ")", "**",
+    "_", "∞", "&", "x^2", "{", "}", "\\{0}", "\\mathbb{R}", "U", "log2(8)", "$", "~",
+    "<1,2>", "_2C_3", "reals", "no solution",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from((*VALUES, *WORDS, *SIGNS)), max_size=16).flatmap(
+    lambda parts: st.sampled_from([" ".join(parts), "".join(parts)])
+)
+
+
+@given(TEXTS)
+def test_words_beside_each_other_are_no_mathematics_without_a_sign_for_names(text: str) -> None:
+    full = lexer.tokens
+    with mock.patch.object(statements, "tokens", lambda text: full(text, is_name=True)):
+        whole = read_maths.__wrapped__(text)
+    assert read_maths.__wrapped__(text) == whole
+
+
+@given(TEXTS)
+def test_mathematics_is_rewritten_as_by_all_patterns(text: str) -> None:
+    forms = tuple(("", form, new) for _, form, new in rewrites._FORMS)
+    found, cleaned = rewrites.rewritten(text), maths_notation.cleaned(text)
+    with (
+        mock.patch.object(rewrites, "_FORMS", forms),
+        mock.patch.object(maths_notation, "_HAS_MARKS", re.compile("")),
+    ):
+        assert (rewrites.rewritten(text), maths_notation.cleaned(text)) == (found, cleaned)
+
+
+@given(TEXTS)
+def test_words_are_folded_as_all_patterns_fold_them(text: str) -> None:
+    words = folding._INITIALS.sub(folding._joined_initials, text.casefold())
+    for _, pattern, new in folding._REWRITES:
+        words = pattern.sub(new, words)
+    if not folding._ARTICLE.match(text) and not folding._FORMULA.fullmatch(text):
+        assert folding.fold_words(text) == (words.strip() or text)
+
+
+@given(TEXTS)
+def test_a_text_without_marks_is_plain(text: str) -> None:
+    found, stripped = notation.plain(text), folding.strip_edges(text)
+    with mock.patch.object(notation, "_MARKS_IN_ASCII", frozenset(map(chr, range(128)))):
+        assert not text or notation.plain(text) == found
+        edges = text
+        while True:
+            before, edges = edges, notation.plain(edges)
+            if wrapped := folding._WRAPPED.fullmatch(edges):
+                edges = next(filter(None, wrapped.groups()), edges)
+            edges = folding._EDGES.sub("", edges) or edges
+            if edges == before:
+                break
+    assert stripped == edges
