@@ -164,6 +164,15 @@ async def test_a_page_of_an_owners_runs_uses_an_index(full: Database, more: dict
     assert "SCAN runs'" not in plan, plan
 
 
+@pytest.mark.parametrize("odd", ["a\0b", "\ud800"])
+@pytest.mark.parametrize("name", ["status", "owner", "tag", "protocol", "since"])
+async def test_no_run_has_what_is_not_text(database_url: str, name: str, odd: str) -> None:
+    database = await Database.open(database_url)
+    filters: dict[str, Any] = {name: odd}
+    assert await database.read(partial(store.listing, **filters)) == []
+    await database.close()
+
+
 async def test_a_list_has_no_spec_of_runs_that_are_over(full: Database) -> None:
     def read(connection: Connection) -> tuple[list[store.RunRow], store.RunRow]:
         store.patch(connection, name(MANY - 1), {"status": "consensus", "result": RESULT})

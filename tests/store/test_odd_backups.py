@@ -110,6 +110,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
         execute("UPDATE alembic_version SET version_num = hex(zeroblob(5000000))"),
         r"written by a newer pnyx \(schema 0{40}\)",
     ),
+    "an id with a NUL": (
+        execute("UPDATE runs SET id = id || CAST(x'002e2e' AS TEXT)"),
+        "the backup is damaged in its table 'runs': id is ",
+    ),
     "no key": (copy_of("runs"), "the backup is damaged: foreign key mismatch"),
     "rows twice": (
         copy_of("ledger", "INSERT INTO odd SELECT * FROM odd"),
@@ -151,6 +155,7 @@ async def test_a_hostile_file_is_refused_with_its_reason_and_changes_nothing(
     "statement",
     [
         "UPDATE runs SET question = hex(zeroblob(500001))",
+        "UPDATE runs SET question = CAST(zeroblob(1000001) AS TEXT)",  # its length is 0: that before a NUL
         "UPDATE contents SET content = zeroblob(1000001)",
         "UPDATE events SET body = hex(zeroblob(500001))",
     ],

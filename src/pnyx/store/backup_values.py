@@ -22,8 +22,12 @@ _TYPES = {
     Float: ("real", "integer"),
 }
 """Type of a column -> what SQLite calls values of it; `BigInteger` is an `Integer`."""
-_ID = '"id" = \'\' OR length("id") > 40 OR "id" GLOB \'*[^a-z0-9]*\''
-"""The condition under which no run can have an id: no command would find the run."""
+_ID = (
+    '"id" = \'\' OR length(CAST("id" AS BLOB)) <> length("id") OR length("id") > 40 '
+    "OR \"id\" GLOB '*[^a-z0-9]*'"
+)
+"""The condition under which no run can have an id: no command would find the run. A text has a length and a
+pattern only up to its first NUL."""
 MOST_FLOAT = 1e12
 """Times are in seconds since 1970."""
 MOST_LENGTH = 1 << 28
@@ -33,15 +37,22 @@ MOST_LENGTH = 1 << 28
 def check_values(connection: sqlite3.Connection) -> None:
     """Raise `StoreError` if a value of an SQLite database is not of its column's type, or not possible.
 
-    Numbers are finite, and amounts, counts and sums at least 0. No text is longer than `MOST_LENGTH`. An
+    Numbers are finite, and amounts, counts and sums at least 0. No value is longer than `MOST_LENGTH`. An
     earlier version lacks some columns.
     """
+    # Longer texts are refused by SQLite before they are read; their length would need all of them in memory,
+    # and is that of the part before the first NUL.
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_LENGTH)
     for table in metadata.sorted_tables:
         there = {
             name for (name,) in connection.execute(f"SELECT name FROM pragma_table_info('{table.name}')")
         }
         wrong = {column.name: _wrong(column) for column in table.columns if column.name in there}
-        if wrong and (found := connection.execute(_query(table, wrong)).fetchone()) is not None:
+        try:
+            found = connection.execute(_query(table, wrong)).fetchone() if wrong else None
+        except sqlite3.DataError:
+            found = ("a text", f"longer than {MOST_LENGTH:,}")
+        if found is not None:
             name, value = found
             raise StoreError(
                 f"the backup is damaged in its table {table.name!r}: {name} is {str(value)[:80]!r}; "

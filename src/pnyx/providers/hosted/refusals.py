@@ -46,7 +46,7 @@ _BEFORE_OTHERS = (
     r"|not|isn|doesn|cannot|in|from|to|of|for|with|without|on|at|by|when|while|if|as|than|above|below"
     r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|parameters?|params?|values?|fields?|arguments?"
     r"|settings?|options?|keys?|propert(?:y|ies)|inputs?|support|range|greater|less|higher|lower|equal"
-    r"|other|different|invalid|out|too|[a-z]+(?:ed|ing))\b)[a-z])"
+    r"|other|different|invalid|out|too|being|having|using|[a-z]+ed)\b)[a-z])"
 )
 _NOUNS = {
     name: regex(rf"(?<![a-z]){name}(?!-?[a-z]){_BEFORE_OTHERS}", re.IGNORECASE)
@@ -99,13 +99,13 @@ _SCHEMA = regex(
     r"|(?:specified|response) schema|schema is too|schemas contains? too|the word '?json",
     re.IGNORECASE,
 )
-_THINKING = regex(r"reasoning|thinking|\bbudget\b", re.IGNORECASE)
+_THINKING = regex(r"reasoning|thinking|\bbudget\b|思考", re.IGNORECASE)
 _PLAIN_WORDS = {
     **dict.fromkeys(bodies.SCHEMA, _SCHEMA),
     **dict.fromkeys(("reasoning", "thinking", "thinkingConfig", "enable_thinking"), _THINKING),
     "thinking_budget": regex(r"thinking budget", re.IGNORECASE),
     "chat_template_kwargs": regex(r"chat.?template", re.IGNORECASE),
-    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b", re.IGNORECASE),
+    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b|思考", re.IGNORECASE),
     "tools": _TOOLS,
     "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),
     "stream_options": regex(r"include_usage", re.IGNORECASE),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, case, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, case, false, or_, select
 
 from ...core.decision import FINAL
+from ...core.text import is_text
 from ..clock import clock
 from ..schema import labels, runs
 from .labels import PINNED, TAG
@@ -43,12 +44,20 @@ class Filters:
     protocol: str | None = None
     since: str = ""
 
+    @property
+    def are_possible(self) -> bool:
+        """Whether a run can have these texts. PostgreSQL fails for the others, which clients may send."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return all(is_text(value) for value in values if isinstance(value, str))
+
 
 def page_query(
     connection: Connection, filters: Filters, limit: int, after: tuple[str, str] | None
 ) -> Select[Any]:
     """Return the query of the newest `limit` runs. after: those listed after the run of this time and id."""
     query: Select[Any] = select(*LISTED)
+    if not filters.are_possible:
+        return query.where(false())
     time: ColumnElement[Any] = runs.c.created_at
     for kind, value in ((TAG, filters.tag), (PINNED, "" if filters.pinned else None)):
         if value is not None:

@@ -7,12 +7,14 @@ from typing import Any
 
 from .reply import Reader, ToolCallParts, items, mapping, text_of
 
-__all__ = ["EVENTS", "ConverseReader"]
+__all__ = ["BLOCK", "EVENTS", "ConverseReader"]
 
 EVENTS = frozenset(
     ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
 )
 """Names of its events, each the only key of a document."""
+BLOCK = "contentBlockIndex"
+"""A key of events whose documents lack their names, which Bedrock's own stream has beside them."""
 
 
 class ConverseReader(Reader):
@@ -21,10 +23,10 @@ class ConverseReader(Reader):
         message = mapping(mapping(document.get("output")).get("message"))
         for place, block in enumerate(items(message.get("content"))):
             yield from self._block(mapping(block), place)
-        for name in ("contentBlockStart", "contentBlockDelta"):
-            event = mapping(document.get(name))
+        events = [document.get("contentBlockStart"), document.get("contentBlockDelta")]
+        for event in map(mapping, (*events, document if BLOCK in document else None)):
             for key in ("start", "delta"):
-                yield from self._block(mapping(event.get(key)), event.get("contentBlockIndex"))
+                yield from self._block(mapping(event.get(key)), event.get(BLOCK))
         self.report_usage(document.get("usage") or mapping(document.get("metadata")).get("usage"))
         self.end(document.get("stopReason") or mapping(document.get("messageStop")).get("stopReason"))
 

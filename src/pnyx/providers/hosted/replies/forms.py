@@ -21,7 +21,7 @@ from .responses import ResponsesReader
 
 __all__ = ["Reply"]
 
-_CONVERSE = converse.EVENTS - {"metadata"}
+_CONVERSE = (converse.EVENTS | {converse.BLOCK}) - {"metadata"}
 """Metadata come last, and other forms have a field of that name."""
 _ANTHROPIC_EVENTS = ("message_start", "content_block_start", "content_block_delta")
 
