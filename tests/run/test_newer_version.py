@@ -20,11 +20,11 @@ from pnyx.core.documents import FORMAT
 from pnyx.store import Database
 from pnyx.store.documents.conversion import convert
 from tests.interfaces.shell import pnyx
-from tests.run.test_previous_version import Stored, stored
+from tests.run.test_previous_version import Stored, converted, original, stored
 from tests.support.serving import open_server
 from tests.support.stored import file_as_json
 
-__all__ = ["stored"]
+__all__ = ["converted", "original", "stored"]
 
 Change = Callable[[dict[str, Any]], Any]
 NEWER = {"format": FORMAT + 1, "version": "7.1.0"}
