@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.config.paths import models_dir
+from pnyx.gc_pause import YOUNG
 from tests.support import network, properties
 from tests.support.postgres import PostgresServer
 from tests.support.scripted import ScriptedHost
@@ -47,12 +48,13 @@ def pytest_sessionstart() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Collect no garbage among the modules and tests, which stay until the session ends: it took a third of
-    the time of importing them, and of many tests."""
+    the time of importing them, and of many tests. Later as often as pnyx itself does."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(YOUNG)
         gc.enable()
 
 

@@ -45,7 +45,7 @@ class Server:
         headers = {"Authorization": f"Bearer {self.key}"}
         limits = httpx2.Limits(max_connections=None)
         async with httpx2.AsyncClient(
-            base_url=self.url, headers=headers, timeout=120, trust_env=False, limits=limits
+            base_url=self.url, headers=headers, timeout=120, trust_env=False, verify=False, limits=limits
         ) as client:
             yield client
 

@@ -25,12 +25,16 @@ WHOLE = ("_DOCUMENT", "_ONE_WORD")
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
-    """The patterns of texts in all modules of the providers, with the names of these."""
+    """Each pattern of texts in the modules of the providers once, with its name in one of these."""
+    seen = set[tuple[str, int]]()
     for found in pkgutil.walk_packages(providers.__path__, f"{providers.__name__}."):
         for name, value in vars(importlib.import_module(found.name)).items():
             for one in value if isinstance(value, tuple | list) else (value,):
                 lazy = type(one).__name__ == "_LazyPattern"
-                if (lazy or isinstance(one, re.Pattern)) and isinstance(one.pattern, str):
+                if not (lazy or isinstance(one, re.Pattern)) or not isinstance(one.pattern, str):
+                    continue
+                if (one.pattern, one.flags) not in seen:  # others are imported from another module
+                    seen.add((one.pattern, one.flags))
                     yield f"{found.name}.{name}", one
 
 

@@ -31,11 +31,12 @@ def test_a_report_in_the_words_of_an_exception_means_the_same(table: str) -> Non
     for row in (param.values[0] for param in rows(table)):
         if (report := document(row)) is None:
             continue
+        meant = meaning(row, answer(row))
         for text in (row.body, repr(report)):  # of a gateway in Python, which prints what its client raises
             message = f"litellm.APIError: AcmeException - {text}"
             error = {"error": {"message": message, "type": None, "code": str(row.status)}}
             wrapped = replace(row, body=json.dumps(error))
-            if meaning(wrapped, answer(wrapped)) != meaning(row, answer(row)):
+            if meaning(wrapped, answer(wrapped)) != meant:
                 wrong.append((row.host, message, wrapped.error.kind, row.error.kind))
     assert wrong == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import io
 import json
 import logging
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
+from pnyx.gc_pause import end_delay
 from pnyx.interfaces.cli import main
 from pnyx.interfaces.stop_signals import stop_signals
 from tests.support import forked
@@ -56,12 +58,18 @@ def pnyx(*args: str, stdin: bytes = b"") -> Done:
 
 
 def exit_code(args: Sequence[str]) -> int:
-    """Run the command in this process; signals and logging are as before afterwards, not as at its end."""
+    """Run the command in this process; signals, logging and collections are as before afterwards."""
     root = logging.getLogger()
     level = root.level  # Inspect raises it, and later tests would see no warning
     handlers = {number: signal.getsignal(number) for number in stop_signals()}
     try:
-        main(args)
+        # Else what other tests have left would never be collected, and take gigabytes in the end. But Inspect
+        # leaves streams open, of which Python would warn.
+        with contextlib.nullcontext() if "eval" in args else mock.patch.object(gc, "freeze"):
+            try:
+                main(args)
+            finally:
+                end_delay()
     except SystemExit as exc:
         return int(exc.code or 0)
     finally:

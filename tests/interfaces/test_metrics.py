@@ -119,7 +119,7 @@ async def test_a_worker_shows_its_metrics_by_the_same_rule(
     async with (
         RunService.open(open_settings()) as service,
         open_worker_metrics(service) as address,
-        httpx2.AsyncClient(trust_env=False) as client,
+        httpx2.AsyncClient(trust_env=False, verify=False) as client,
     ):
         await service.keys.add("ada", hash_key("pnyx_ada-key"))
         assert address is not None

@@ -5,6 +5,7 @@ How the database was made: `tests/run/previous_version/make.py`.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import lzma
 import sqlite3
@@ -21,6 +22,7 @@ from pnyx.protocols import loaded
 from pnyx.run.batch import request_key
 from pnyx.run.run_rows import id_for_name
 from pnyx.run.spec import Spec
+from pnyx.store import Database
 from tests.interfaces.shell import pnyx, spawn
 from tests.run.previous_version.ends import ENDS, GOES_ON
 from tests.run.previous_version.make import COMPARED, STOPPED
@@ -56,11 +58,41 @@ class Stored:
         return spent, reserved
 
 
+@pytest.fixture(scope="module")
+def original() -> bytes:
+    return lzma.decompress((FOLDER / "pnyx-0.1.0.db.xz").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def converted(original: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The database after a first command. Converting it takes longer than most tests of its runs."""
+    file = tmp_path_factory.mktemp("converted") / "pnyx.db"
+    file.write_bytes(original)
+
+    async def convert() -> None:
+        await (await Database.open(file)).close()
+
+    asyncio.run(convert())
+    assert not file.with_name("pnyx.db-wal").exists()
+    return file.read_bytes()
+
+
 @pytest.fixture
-def stored(tmp_path: Path, host: ScriptedHost, monkeypatch: pytest.MonkeyPatch) -> Stored:
-    """The database, with settings that configure the host as the provider of its runs."""
+def stored(request: pytest.FixtureRequest, converted: bytes) -> Stored:
+    """The converted database, with settings that configure the host as the provider of its runs."""
+    return _stored(request, converted)
+
+
+@pytest.fixture
+def unconverted(request: pytest.FixtureRequest, original: bytes) -> Stored:
+    """The database as 0.1.0 left it."""
+    return _stored(request, original)
+
+
+def _stored(request: pytest.FixtureRequest, database: bytes) -> Stored:
+    tmp_path, host, monkeypatch = (request.getfixturevalue(n) for n in ("tmp_path", "host", "monkeypatch"))
     file = tmp_path / "pnyx.db"
-    file.write_bytes(lzma.decompress((FOLDER / "pnyx-0.1.0.db.xz").read_bytes()))
+    file.write_bytes(database)
     (tmp_path / "lab.toml").write_text(CONFIG.format(url=host.openai))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PNYX_CONFIG", "lab.toml")
@@ -80,21 +112,34 @@ def charged(bodies: list[str]) -> int:
     return round(sum([*finished, *(e["charged_usd"] for e in documents(bodies, "call_failed"))]) * 1e9)
 
 
-def test_the_database_holds_a_run_inside_every_protocol(stored: Stored) -> None:
+def test_the_database_holds_a_run_inside_every_protocol(unconverted: Stored) -> None:
     stopped_in = {STOPPED[name].arguments[1] for name in STOPPED}
     newer = {"escalate"}
     assert stopped_in == {protocol.name for protocol in loaded()} - newer
     query = "SELECT DISTINCT json_extract(body, '$.version') FROM events WHERE type = 'run_started'"
-    assert stored.rows(query) == [("0.1.0",)]
+    assert unconverted.rows(query) == [("0.1.0",)]
     for name in STOPPED:
-        bodies = stored.bodies(RUNS[name]["run_id"])
+        bodies = unconverted.bodies(RUNS[name]["run_id"])
         assert documents(bodies, "phase_entered")
         assert documents(bodies, "call_finished") or name in ("single", "given")
         assert not documents(bodies, "run_finished")
 
 
+def test_converting_changes_no_event(unconverted: Stored, converted: bytes, tmp_path: Path) -> None:
+    (tmp_path / "converted.db").write_bytes(converted)
+    assert rows_of_file(tmp_path / "converted.db") == rows_of_file(unconverted.file)
+
+
+def test_the_command_that_converts_the_database_resumes_a_run(unconverted: Stored) -> None:
+    _resume(unconverted, GOES_ON[0])
+
+
 @pytest.mark.parametrize("name", GOES_ON)
 def test_a_stopped_run_is_resumed_to_the_same_end(stored: Stored, name: str) -> None:
+    _resume(stored, name)
+
+
+def _resume(stored: Stored, name: str) -> None:
     run = RUNS[name]
     before = stored.bodies(run["run_id"])
     recorded = {event["key"] for event in documents(before, "call_finished")}
@@ -154,7 +199,6 @@ def test_a_finished_run_is_shown_and_nothing_is_sent(stored: Stored, name: str) 
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_run_is_read_by_every_view(stored: Stored, part: int, tmp_path: Path) -> None:
-    # Several in one database, which is converted by the first command.
     for name in list(RUNS)[part::4]:
         run_id = RUNS[name]["run_id"]
         for command in (
@@ -195,9 +239,9 @@ def test_a_conversation_continues(stored: Stored) -> None:
     assert turns == [(3,)]
 
 
-def test_a_batch_finds_the_runs_of_its_questions(stored: Stored) -> None:
+def test_a_batch_finds_the_runs_of_its_questions(unconverted: Stored) -> None:
     run_id = RUNS["batch"]["run_id"]
-    (document,) = stored.rows("SELECT spec FROM runs WHERE id = ?", run_id)[0]
+    (document,) = unconverted.rows("SELECT spec FROM runs WHERE id = ?", run_id)[0]
     spec = Spec.from_json(json.loads(document), run_id)
     assert id_for_name(spec.owner, f"{spec.batch}/{request_key(spec)}/1") == run_id
     for changed in ({"effort": "low"}, {"language": "de"}, {"instructions": "Be brief."}, {"seed": 8}):

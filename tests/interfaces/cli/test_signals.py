@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
-import gc
 import json
 import os
 import re
@@ -114,7 +114,7 @@ def interrupted(*_: object) -> int:
 def test_a_signal_at_the_very_end_leaves_the_exit_code(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gc, "freeze", lambda: signal.raise_signal(number))
+    monkeypatch.setattr(atexit, "unregister", lambda _: signal.raise_signal(number))
     monkeypatch.setattr(os, "_exit", end)
     assert pnyx("show", "nothing").code == 64 + 2
 

@@ -76,7 +76,7 @@ async def test_the_http_configuration_connects_and_an_open_session_does_not_dela
         headers = {name: value.replace("pnyx_...", key) for name, value in HTTP["headers"].items()}
         where = HTTP["url"].replace("http://127.0.0.1:8642", url)
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=120, trust_env=False) as http,
+            httpx2.AsyncClient(headers=headers, timeout=120, trust_env=False, verify=False) as http,
             Client(streamable_http_client(where, http_client=http, terminate_on_close=False), mode="legacy")
             as client,
         ):  # fmt: skip

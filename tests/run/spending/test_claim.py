@@ -11,6 +11,7 @@ from pnyx.protocols import get
 from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
 from pnyx.run.spending.claim import SURE, Claim, learn_cost
+from pnyx.run.spending.expectation import planned
 from pnyx.store import Database
 from pnyx.store.money import holds
 from tests.support.sized import SEATS
@@ -32,36 +33,29 @@ def claim(run_id: str) -> Claim:
 
 @pytest.mark.parametrize("shares_cap", [True, False])
 @pytest.mark.parametrize(
-    ("cost", "calls", "alone", "behind"),
-    [
-        # An earlier run had a quarter of the usual calls: the next one may have all of them.
-        (0.25, 0.25, 0.25, 1.0),
-        (1.0, 0.25, 1.0, 4.0),
-        # Replies of other lengths than usual, in as many calls.
-        (0.1, 1.0, 0.1, 0.1),
-        (3.0, 1.0, 3.0, 3.0),
-        (1.5, 1.5, 1.5, 1.5),
-    ],
+    ("calls", "length"),
+    # An earlier run ended with its three first answers: the next one may have all of its usual calls.
+    [(3, 1.0), (3, 4.0), (12, 0.1), (12, 3.0)],
 )
 async def test_a_run_behind_others_needs_room_for_its_usual_calls_even_if_earlier_runs_had_fewer(
-    tmp_path: Path, cost: float, calls: float, alone: float, behind: float, shares_cap: bool
+    tmp_path: Path, calls: int, length: float, shares_cap: bool
 ) -> None:
     first, second = claim("first"), claim("second")
-    usual = second.expectation
+    usual, spent = second.expectation.cost, round(length * planned(spec(None), calls))
+    assert second.expectation.calls == 12
 
     def check(connection: Connection) -> None:
-        spent, made = round(cost * usual.cost), round(calls * usual.calls)
         if shares_cap:
-            first.end(connection, spent, made, finished=True)
+            first.end(connection, spent, calls, finished=True)
         else:
-            learn_cost(connection, spec(None), spent, made)
+            learn_cost(connection, spec(None), spent, calls)
         need = second.need(connection)
         assert need is not None
-        assert need.alone / usual.cost == pytest.approx(SURE * alone, rel=0.01)
-        assert need.behind / usual.cost == pytest.approx(SURE * behind, rel=0.1)
+        assert need.alone == pytest.approx(SURE * spent, rel=0.01)
+        assert need.behind == pytest.approx(SURE * length * usual, rel=0.01)
         assert second.hold({"day:2026-11-27": 1}, 0, 0).amount >= need.behind
-        # What a run is expected to cost is by whole runs alone.
-        assert holds.usual_factor(connection) == pytest.approx(alone, rel=0.01)
+        # Runs of other kinds may have all of their calls too.
+        assert holds.usual_factor(connection) == pytest.approx(length, rel=0.01)
 
     database = await Database.open(tmp_path / "runs.db")
     await database.write(check)

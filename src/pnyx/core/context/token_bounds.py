@@ -159,8 +159,8 @@ def most_tokens(text: str, model: str = "") -> int:
     2.7 letters of ASCII are a token in code and in seven languages, and fewer in others and in identifiers.
     Single blanks belong to the words beside them: about three bytes per token in English prose. Other bytes
     may be tokens of their own, and words end between letters of two cases and behind a digit, as in numbers,
-    hashes and Base64. Characters of other scripts have the tokens that the table has for the model; else, two
-    bytes beyond ASCII are a token, two thirds of a symbol as in boxes are, and a third of an emoji.
+    hashes and Base64. Characters of other scripts have the tokens that the table has for the model. Of the
+    rest, two bytes beyond ASCII are a token; a symbol such as a box is two, and an emoji is three.
     """
     data = text.encode("utf-8", "surrogatepass")
     counts, size = _sums(data), len(data)

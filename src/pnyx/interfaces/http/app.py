@@ -6,12 +6,13 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from sse_starlette.sse import AppStatus
 from starlette.exceptions import HTTPException
@@ -54,8 +55,9 @@ COMPRESSED_BYTES = 4096
 """Bytes from which a response is compressed."""
 HEALTH_S = 10.0
 """Seconds that the database may take before the server reports itself unavailable."""
+SERVER = APIRouter(tags=["server"])
 APIS = (chat.ROUTER, responses.ROUTER, messages.ROUTER, models.ROUTER)
-ROUTERS = (RUNS, SHARES, *APIS, LISTING, EVALUATIONS, METRICS_PAGE)
+ROUTERS = (RUNS, SHARES, *APIS, LISTING, EVALUATIONS, METRICS_PAGE, SERVER)
 ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     # By reference, because FastAPI would build a validator of each model for each route: a tenth of a second.
@@ -71,7 +73,7 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     keys: those that it accepts.
     """
     hidden: dict[str, Any] = dict.fromkeys(("openapi_url", "docs_url", "redoc_url"))
-    app = FastAPI(title="pnyx", version=__version__, responses=ERRORS, **hidden)
+    app = FastAPI(**hidden)
     # When the service stops, each stream sends the last state of its run and ends. With this on, those of the
     # package `mcp` would be cut off at once.
     AppStatus.enable_automatic_graceful_drain = False
@@ -79,12 +81,8 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     app.state.retries = Retries()
     app.state.rewriters = set()
     app.state.salt_key = secrets.token_bytes(32)
-    for router in ROUTERS:
-        app.include_router(router)
-    app.add_api_route(HEALTH, health, response_model=Health, tags=["server"])
-    # Load balancers and monitors often ask with HEAD.
-    app.add_api_route(HEALTH, health, methods=["HEAD"], include_in_schema=False)
-    app.add_api_route("/openapi.json", openapi_document, tags=["server"])
+    app.router.routes += _all_routers().routes
+    app.openapi = _document  # type: ignore[method-assign]
     page = read_page()
     for path, file in page.items():
         app.add_route(path, partial(_file, file), include_in_schema=False)
@@ -92,7 +90,6 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(PnyxError, _error)
     app.add_exception_handler(Exception, _error)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     service.stored_limits = keys.limits
     async with McpEndpoint.open(service) as mcp, KeyLog.open(service) as log:
         app.router.routes.append(Route("/mcp", endpoint=mcp))
@@ -105,6 +102,15 @@ async def open_app(service: RunService, keys: Keys) -> AsyncIterator[Shapes]:
         access = Access(app, serve, keys.owner, public, limits, most_open, SHARED, open_share, local, rate)
         shared = _shared(access, serve.origins)
         yield Shapes(Observed(shared, service, log, _routes(app)), app)
+
+
+@cache
+def _all_routers() -> APIRouter:
+    """The routes of every app. FastAPI prepares each once, when it is first matched."""
+    together = APIRouter(responses=ERRORS)
+    for router in ROUTERS:
+        together.include_router(router)
+    return together
 
 
 def _routes(app: FastAPI) -> list[BaseRoute]:
@@ -135,6 +141,9 @@ def _shared(app: Any, origins: Sequence[str]) -> Any:
     )
 
 
+# Load balancers and monitors often ask with HEAD.
+@SERVER.head(HEALTH, include_in_schema=False)
+@SERVER.get(HEALTH, response_model=Health)
 async def health(request: Request) -> Response:
     """Whether the server accepts runs. Needs no key."""
     service = service_of(request)
@@ -152,9 +161,10 @@ async def health(request: Request) -> Response:
     return Exact(body, 200 if status == "ok" else 503)
 
 
+@SERVER.get("/openapi.json")
 async def openapi_document(request: Request) -> Response:
     """This API as an OpenAPI document."""
-    return Exact(request.app.openapi())
+    return Exact(_document())
 
 
 async def _file(file: Response, request: Request) -> Response:
@@ -194,8 +204,7 @@ async def _http(request: Request, exc: Exception) -> Response:
     if exc.status_code == 405:
         # The page's files are not in the OpenAPI document; Starlette has set their Allow header.
         route, header = request.scope.get("route"), (exc.headers or {}).get("Allow", "")
-        methods = _openapi(request.app)["paths"][route.path_format] if route else header.split(", ")
-        allowed = sorted(map(str.upper, methods))
+        allowed = sorted(_methods(route.path_format) if route else header.split(", "))
         return refusal(405, f"allowed methods: {', '.join(allowed)}", {"Allow": ", ".join(allowed)})
     if isinstance(why := exc.__cause__, ValueError | RecursionError):
         return refusal(exc.status_code, f"the body is {explain_json(why)}")
@@ -212,14 +221,21 @@ def _instead(request: Request) -> str:
     return "GET /openapi.json lists the paths"
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        schema["components"]["schemas"] = dict(
-            sorted((schema["components"]["schemas"] | error_schemas()).items())
-        )
-        schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        schema["security"] = [{"key": []}]
-        schema["paths"]["/health"]["get"]["security"] = []
-        app.openapi_schema = schema
-    return app.openapi_schema
+def _methods(path: str) -> set[str]:
+    """The methods of a path that the OpenAPI document has."""
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    shown = (route for route in routes if route.path_format == path and route.include_in_schema)
+    return {method for route in shown for method in route.methods or ()}
+
+
+@cache
+def _document() -> dict[str, Any]:
+    """The OpenAPI document. To make it takes a third of a second."""
+    schema = get_openapi(title="pnyx", version=__version__, routes=_all_routers().routes)
+    schema["components"]["schemas"] = dict(
+        sorted((schema["components"]["schemas"] | error_schemas()).items())
+    )
+    schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    schema["security"] = [{"key": []}]
+    schema["paths"]["/health"]["get"]["security"] = []
+    return schema

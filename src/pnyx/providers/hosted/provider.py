@@ -307,8 +307,6 @@ def _read(reply: Reply, document: Any) -> Iterator[str]:
     """Yield the text in a document; one of an unknown form is an error of its host, not of ours."""
     try:
         yield from reply.add(document)
-    except HostError:
-        raise
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as exc:
         message = f"unreadable reply: {type(exc).__name__}: {exc}"
         raise ProviderError("malformed", message, billed=True) from exc

@@ -37,20 +37,15 @@ def is_alive_now(connection: Connection) -> IsAlive:
     return judge
 
 
-def learn_cost(connection: Connection, spec: Spec, spent: int, calls: int) -> None:
-    """Learn from a finished run that has no claim what runs of its kind cost. spent: nUSD, by its `calls`."""
-    cost, usual_calls = planned(spec)
-    if cost and usual_calls:
+def learn_cost(connection: Connection, spec: Spec, spent: int, calls: int, actual: int | None = None) -> None:
+    """Learn from a run what others of its kind cost, and what their calls do, however many these are.
+
+    spent: nUSD, by its `calls` calls. actual: nUSD that an unfinished run would have cost in all.
+    """
+    if cost := planned(spec):
         kind = kind_of(spec)
-        holds.learn(connection, kind, cost, spent)
-        _learn_calls(connection, kind, cost, usual_calls, spent, calls)
-
-
-def _learn_calls(
-    connection: Connection, kind: str, cost: int, usual_calls: float, spent: int, calls: int
-) -> None:
-    """Learn what calls of runs of a kind cost, whether or not these had their usual number of them."""
-    holds.learn(connection, holds.calls_of(kind), round(cost * min(calls / usual_calls, 1)), spent)
+        holds.learn(connection, kind, cost, spent if actual is None else actual)
+        holds.learn(connection, holds.calls_of(kind), planned(spec, calls), spent)
 
 
 class Claim:
@@ -62,7 +57,7 @@ class Claim:
     def __init__(self, run_id: str, spec: Spec, expectation: Expectation, begun: bool) -> None:
         self.run_id, self.expectation, self.begun = run_id, expectation, begun
         self._cap = None if spec.budget_usd is None else round(spec.budget_usd * NUSD)
-        self._kind = kind_of(spec)
+        self._spec, self._kind = spec, kind_of(spec)
         self._factor: float | None = None
         self._full_factor: float | None = None
 
@@ -116,10 +111,8 @@ class Claim:
         """
         holds.end(connection, self.run_id)
         if calls:
-            usual = self.expectation
-            actual = spent if finished else ceil(usual.total(spent, calls, self._factor))
-            holds.learn(connection, self._kind, usual.cost, actual)
-            _learn_calls(connection, self._kind, usual.cost, usual.calls, spent, calls)
+            actual = None if finished else ceil(self.expectation.total(spent, calls, self._factor))
+            learn_cost(connection, self._spec, spent, calls, actual)
 
 
 def _without_day(scope: str) -> str:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import ceil
+from math import ceil, inf
 from typing import Any, Literal, TypeAlias
 
 from ...core.context.reply_sizes import ANSWER
@@ -78,20 +78,22 @@ def expect(spec: Spec) -> Expectation | None:
     """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown."""
     if (calls := _priced_calls(spec)) is None:
         return None
-    cost, count = planned(spec)
+    turns = _turns(spec)
     return Expectation(
-        count,
-        cost,
+        turns * sum(one.count for one in calls),
+        _planned(spec, calls),
         ceil(max((_cost(spec, one) for one in calls), default=0)),
         ceil(max((_cost(spec, one, "none") for one in calls), default=0)),
-        _turns(spec) * ceil(sum(one.count * _cost(spec, one, "longest") for one in calls)),
+        turns * ceil(sum(one.count * _cost(spec, one, "longest") for one in calls)),
     )
 
 
-def planned(spec: Spec) -> tuple[int, float]:
-    """Return the `cost` that is expected of a run of `spec`, in nUSD, and its `calls`; 0 if unknown."""
-    calls = _priced_calls(spec)
-    return (_planned(spec, calls), _turns(spec) * sum(one.count for one in calls)) if calls else (0, 0.0)
+def planned(spec: Spec, calls: float = inf) -> int:
+    """Return the `cost` that is expected of a run of `spec`, in nUSD, or that of its first `calls` calls.
+
+    0 if it is unknown.
+    """
+    return _planned(spec, _priced_calls(spec) or [], calls)
 
 
 def usual_replies(spec: Spec) -> int | None:
@@ -130,8 +132,13 @@ def _turns(spec: Spec) -> int:
     return TOOL_TURNS if spec.tools else 1
 
 
-def _planned(spec: Spec, calls: Sequence[ExpectedCalls]) -> int:
-    return _turns(spec) * round(sum(one.count * _cost(spec, one) for one in calls))
+def _planned(spec: Spec, calls: Sequence[ExpectedCalls], most: float = inf) -> int:
+    """Return the expected cost of `calls`, or of the first `most` of them."""
+    turns, cost, left = _turns(spec), 0.0, most
+    for one in calls:
+        count = min(turns * one.count, left)
+        cost, left = cost + count * _cost(spec, one), left - count
+    return round(cost)
 
 
 def _cost(spec: Spec, calls: ExpectedCalls, reply: ReplyLength = "usual") -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sqlalchemy import Connection, delete, func, or_, select, text
+from sqlalchemy import Connection, delete, func, not_, or_, select, text
 
 from ..prepared import Prepared
 from ..schema import estimates, holds, runs
@@ -107,10 +107,17 @@ def factor(connection: Connection, kind: str) -> float | None:
 
 
 def usual_factor(connection: Connection) -> float | None:
-    """Return the same of the recorded runs of all kinds together; None without one."""
-    sums = select(func.sum(estimates.c.planned_nusd), func.sum(estimates.c.spent_nusd))
-    planned, spent = connection.execute(sums.where(estimates.c.kind.not_like(f"{_CALLS}%"))).one()
-    return float(spent / planned) if planned else None
+    """Return the same of the calls of recorded runs of all kinds together; None without one.
+
+    How many of its usual calls a run has depends on its kind: a debate may end with its first answers.
+    """
+    calls = estimates.c.kind.like(f"{_CALLS}%")
+    for chosen in (calls, not_(calls)):  # version 0.1 and earlier runs of 0.2 have no sums of calls
+        sums = select(func.sum(estimates.c.planned_nusd), func.sum(estimates.c.spent_nusd)).where(chosen)
+        planned, spent = connection.execute(sums).one()
+        if planned:
+            return float(spent / planned)
+    return None
 
 
 def learn(connection: Connection, kind: str, planned: int, spent: int) -> None:
