@@ -90,8 +90,9 @@ COMMANDS = {
     "worker status": "worker status",
     "prune --dry-run": "prune --older-than 90d --dry-run",
     "doctor": "doctor",
+    "doctor --full": "doctor --full",
 }
-MAY_FAIL = ("doctor", "feedback", "worker status")
+MAY_FAIL = ("doctor", "doctor --full", "feedback", "worker status")
 """Commands that exit with another status here: no host answers, no seat has voted, no worker runs."""
 ALL = ("10,000", "all of them", "--all", "show --json", "export", "doctor")
 """In the names of commands that print more than 1,000 runs or all of a long one, or read the whole file."""

@@ -83,7 +83,10 @@ def read_failure(found: Any, around: Mapping[str, Any], depth: int = 0) -> Repor
 
 
 def has_words(part: Any) -> bool:
-    return isinstance(part, Mapping) and any(part.get(name) for name in MESSAGES)
+    """Whether a part of a document has words, which a number is not."""
+    return isinstance(part, Mapping) and any(
+        part.get(name) and not isinstance(part[name], int | float) for name in MESSAGES
+    )
 
 
 def _quoted(found: Mapping[str, Any]) -> str | Mapping[str, Any] | None:
