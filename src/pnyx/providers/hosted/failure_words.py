@@ -138,7 +138,8 @@ OF_TEXT = regex(
 
 TOO_LONG = regex(
     # What there is too much of
-    r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted))\b|cannot truncate"
+    r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted)"
+    r"|shift is disabled)\b|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
     r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
     r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
