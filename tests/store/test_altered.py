@@ -11,7 +11,7 @@ from pnyx.errors import Unreadable
 from pnyx.store import Database, altered
 from pnyx.store.altered import Altered, find_altered
 from pnyx.store.documents.contents import LIST, pack
-from pnyx.store.documents.packing import decompress, from_column
+from pnyx.store.documents.packing import compress, decompress, from_column
 from pnyx.store.schema import contents, events, runs
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -122,3 +122,18 @@ async def test_a_comparison_stops_in_time_and_reports_how_far_it_is(
     part = await find_altered(node.database, 0.0, lambda _: None)
     assert (part.is_complete, part.altered) == (False, 0)
     assert 0 < part.compared <= 3 < part.total
+
+
+def test_a_flipped_bit_of_a_frame_is_refused_by_who_reads_it() -> None:
+    """A content that is shown is not compared with its name, so its frame must show the damage."""
+    text = f"{QUESTION} {'The pump holds for 30 days. ' * 20}".encode()
+    frame = compress(text)
+    refused = 0
+    for bit in range(8 * len(frame)):
+        try:
+            read = decompress(flipped(frame, bit), "a text")
+        except Unreadable:
+            refused += 1
+        else:
+            assert read == text, bit  # a bit of the frame that says nothing
+    assert refused > 8 * len(frame) * 0.9

@@ -136,7 +136,7 @@ def cut(value: Any, found: list[Parts]) -> Any:
 
 def dump(value: Any) -> bytes:
     """The stored form of what `cut` returned, in whose `Parts` numbers have replaced the pieces."""
-    return compress(json_bytes(value, "surrogatepass"), checksum=True)
+    return compress(json_bytes(value, "surrogatepass"))
 
 
 class Place(NamedTuple):
@@ -237,17 +237,12 @@ def from_column(text: str, what: str) -> bytes:
     return bytes(found[: len(found) - missing])
 
 
-def compress(data: bytes, *, checksum: bool = False) -> bytes:
-    """The bytes as one frame of zstd. checksum: with one, so that who reads it notices a flipped bit."""
-    compressors: dict[bool, zstd.ZstdCompressor] | None = getattr(_local, "compressors", None)
-    if compressors is None:
-        compressors = _local.compressors = {}
-    if (compressor := compressors.get(checksum)) is None:
-        compressor = compressors[checksum] = zstd.ZstdCompressor(
-            options={
-                zstd.CompressionParameter.dict_id_flag: 0,
-                zstd.CompressionParameter.checksum_flag: int(checksum),
-            },
+def compress(data: bytes) -> bytes:
+    """The bytes as one frame of zstd, with a checksum: a flipped bit is noticed by whoever reads them."""
+    compressor: zstd.ZstdCompressor | None = getattr(_local, "compressor", None)
+    if compressor is None:
+        compressor = _local.compressor = zstd.ZstdCompressor(
+            options={zstd.CompressionParameter.dict_id_flag: 0, zstd.CompressionParameter.checksum_flag: 1},
             zstd_dict=_dictionary().as_digested_dict,
         )
     compressor.set_pledged_input_size(len(data))
@@ -272,7 +267,7 @@ def damaged(what: str) -> Unreadable:
 
 
 _local = threading.local()
-"""The compressors of each thread: to make one takes longer than a short text."""
+"""The compressor of each thread: to make one takes longer than a short text."""
 
 
 @cache

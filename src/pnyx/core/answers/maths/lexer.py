@@ -158,7 +158,8 @@ _SEPARATORS = {
 def tokens(text: str, *, is_name: bool = False) -> list[Token]:
     """The tokens of `text`. Raises `UnreadableError` for what is not mathematics, without reading on.
 
-    is_name: of words beside each other too, which are a name, and mathematics only behind or before a sign.
+    is_name: whether words beside each other may be a name. Otherwise they are prose, unless the text has a
+    sign that gives a name a value.
     """
     if len(text) > MAX_CHARS:
         raise UnreadableError
