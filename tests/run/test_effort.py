@@ -11,7 +11,7 @@ import pnyx
 from pnyx.config.schema import ModelSettings
 from pnyx.core.thinking import Thinking
 from pnyx.errors import ConfigError, UsageError
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.interfaces.views.plan import plan
 from pnyx.run.request import RunRequest
 from pnyx.run.resolve import resolve

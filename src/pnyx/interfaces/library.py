@@ -38,11 +38,11 @@ from ..run.result import Result
 from ..run.runner import Runner
 from ..similar import among
 from ..store.records.labels import LabelChange
-from .existing_database import existing_database
-from .open_settings import open_settings
-from .option_names import with_keywords
-from .run_records import RunRecords
-from .service import RunService
+from .process.open_settings import open_settings
+from .records.existing_database import existing_database
+from .records.runs import RunRecords
+from .requests.option_names import with_keywords
+from .service.run_service import RunService
 
 __all__ = [
     "aggregate",
