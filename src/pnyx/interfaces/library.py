@@ -90,6 +90,7 @@ async def ask(
     seed: int | None = None,
     effort: str | None = None,
     thinking_tokens: int | None = None,
+    efforts: Mapping[str, str | int] | None = None,
     language: str | None = None,
     instructions: str | None = None,
     answer_schema: Mapping[str, Any] | None = None,
@@ -131,10 +132,7 @@ async def aggregate(question: str, *, responses: Iterable[Response] = (), **requ
 
 
 async def deliberate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
-    """Debate where answers differ, from `responses` or from the panel. The rest as in `aggregate`.
-
-    The first response counts as the first seat's answer, and so on.
-    """
+    """Debate where answers differ: `responses`, one a seat in order, or the panel's. As `aggregate` else."""
     return await ask(question, protocol="deliberate", responses=responses, **request)
 
 
