@@ -177,6 +177,7 @@ concurrency = click.option(
     metavar="N",
     help="Questions in parallel.",
 )
+MODELS = complete("complete_models")
 run_id = click.argument("run_id", metavar="ID", shell_complete=complete("complete_runs"))
 RUN_OPTIONS = (
     *("protocol", "models", "panel", "judge", "rounds", "options", "preset", "cast", "roles"),

@@ -34,6 +34,7 @@ from ...render.terminal import clip, columns
 from ...requests.option_names import with_flags
 from ...service.run_service import RunService
 from ...views.files import summary_words
+from ...views.outcome import panel_line
 from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
@@ -163,8 +164,8 @@ class Session:
             self.turns = await self.service.turns(self.name, LOCAL)
 
     def _greet(self) -> None:
-        models = ", ".join(dict.fromkeys(seat.model for seat in self.spec.seats))
-        self.output.note(f"{quantity(len(self.spec.seats), 'seat')}: {models} · /help lists commands", "dim")
+        panel = panel_line(seat.model for seat in self.spec.seats)
+        self.output.note(f"{panel} · /help lists commands", "dim")
         note_embedded(self.output, self.settings, self.spec.seats)
         if self.turns:
             self.output.note(f"conversation {self.name} · {self._sum()}", "bold")
