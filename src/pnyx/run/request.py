@@ -212,6 +212,15 @@ class RunRequest:
         metavar="N",
         keyword="thinking_tokens",
     )
+    efforts: Mapping[str, str | int] = _option(
+        Kind.VALUE_BY_NAME,
+        "How much one phase (such as propose) or one seat, named as for a role, thinks instead: a level or a "
+        "number of tokens.",
+        factory=dict,
+        flags=("--effort-for",),
+        metavar="NAME=LEVEL",
+        keyword="efforts",
+    )
     language: str | None = _option(
         Kind.TEXT,
         "The language of the answer, such as en, de or pt-BR; by default that of the question.",

@@ -28,7 +28,6 @@ from ..core.prose.language import language_tag
 from ..core.protocol import Protocol
 from ..core.roles import assign
 from ..core.text import Material
-from ..core.thinking import EFFORTS, Effort
 from ..errors import NotFound, Problems, UsageError
 from ..providers.catalogue import (
     Catalogue,
@@ -43,6 +42,7 @@ from .calls.host_search import SEARCHES, TOOL
 from .calls.limits import Limits
 from .options.answer_schema import check_schema
 from .options.client_tools import BadToolError, check_tools
+from .options.efforts import check_effort, check_thinking_tokens, named_efforts
 from .options.responses import parse_responses
 from .options.saved_panels import with_saved_panel
 from .request import OPTIONS, Kind, RunRequest
@@ -124,9 +124,11 @@ def resolve(
     check_question(values.question)  # first: who forgot it need not hear about models and keys
     seed = values.seed if values.seed is not None else settings.run.seed
     label_seed = secrets.randbits(32) if seed is None else seed
-    panel_preset, problems = None, Problems()
+    panel_preset, efforts, problems = None, dict[str, Any](), Problems()
     with problems:
-        panel_preset, placed, judge = _seats(values, settings, label_seed)
+        panel_preset, placed, judge, names = _seats(values, settings, label_seed)
+        closing = () if judge is None or judge in placed else (judge,)
+        efforts = named_efforts(values.efforts, (*placed, *closing), names)
     with problems:
         protocol = find_protocol(values.protocol or settings.run.protocol, settings)
         options = {**_options(settings, protocol, values.preset, panel_preset), **filled.protocol_options}
@@ -156,6 +158,7 @@ def resolve(
         instructions=(values.instructions or "").strip() or None,
         **_tools(settings.tools, settings.tools.enabled if values.tools is None else values.tools),
         **checked,
+        **efforts,
     )
     spec.check()
     return spec
@@ -163,8 +166,10 @@ def resolve(
 
 def _seats(
     values: Any, settings: Settings, label_seed: int
-) -> tuple[str | None, tuple[Seat, ...], Seat | None]:
-    """Return the preset that the panel brings, its seats, and the judge that the request names."""
+) -> tuple[str | None, tuple[Seat, ...], Seat | None, Mapping[str, Sequence[int]]]:
+    """Return the preset that the panel brings, its seats, the judge that the request names, and the numbers
+    of the seats of each NAME.
+    """
     models, names = split_names(values.models)
     catalogue, problems = Catalogue(settings), Problems()
     with problems:
@@ -179,7 +184,7 @@ def _seats(
             ref = on_panel[names[ref][0] - 1].model if on_panel else None
         judge = judge_seat(catalogue, ref, on_panel) if ref else None
     problems.check()
-    return panel.preset, placed, judge
+    return panel.preset, placed, judge, names
 
 
 def _checked(values: Any, settings: Settings, problems: Problems) -> dict[str, Any]:
@@ -188,8 +193,8 @@ def _checked(values: Any, settings: Settings, problems: Problems) -> dict[str, A
     for read in (
         lambda: {"language": _language(values.language) or settings.run.language},
         lambda: {"answer_schema": _answer_schema(values.answer_schema)},
-        lambda: {"effort": _effort(values.effort)},
-        lambda: {"thinking_tokens": _thinking_tokens(values.thinking_tokens)},
+        lambda: {"effort": check_effort(values.effort)},
+        lambda: {"thinking_tokens": check_thinking_tokens(values.thinking_tokens)},
         lambda: {"responses": parse_responses(values.responses)},
         lambda: _client_tools(values),
     ):
@@ -301,20 +306,6 @@ def _client_tools(values: Any) -> dict[str, Any]:
         where = "tool_choice" if exc.place is None else f"client_tools[{exc.place}]"
         raise UsageError(f"{where}: {exc}") from None
     return {"client_tools": tools, "tool_choice": choice, "parallel_tool_calls": values.parallel_tool_calls}
-
-
-def _effort(effort: str | None) -> Effort | None:
-    found = next((level for level in EFFORTS if level == effort), None)
-    if found is None and effort is not None:
-        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, not {effort[:40]!r}")
-    return found
-
-
-def _thinking_tokens(tokens: object) -> int | None:
-    low, high = OPTIONS["thinking_tokens"].low or 0, OPTIONS["thinking_tokens"].high or 0
-    if tokens is None or (type(tokens) is int and low <= tokens <= high):
-        return tokens
-    raise UsageError(f"thinking_tokens must be a whole number from {low} to {high}, not {tokens!r:.40}")
 
 
 def _panel(settings: Settings, panel: Sequence[str]) -> DefaultPanel:

@@ -181,7 +181,7 @@ run_id = click.argument("run_id", metavar="ID", shell_complete=complete("complet
 RUN_OPTIONS = (
     *("protocol", "models", "panel", "judge", "rounds", "options", "preset", "cast", "roles"),
     *("deadline_s", "call_deadline_s"),
-    *("seed", "effort", "thinking_tokens", "language", "instructions", "answer_schema"),
+    *("seed", "effort", "thinking_tokens", "efforts", "language", "instructions", "answer_schema"),
     *("client_tools", "tool_choice", "parallel_tool_calls"),
     *("tools", "ground", "allow_unknown_price"),
 )

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from ...config.server_settings import KeyLimits, ServeSettings
 from ...core.caching.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError, StoreError
-from ..shares import Share
+from ..access.shares import Share
 from .encodings import ENCODINGS, Decoder
 from .errors import Exact, error_response, refusal
 from .key_log import WrongKeys

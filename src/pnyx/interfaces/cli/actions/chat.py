@@ -25,14 +25,14 @@ from ....run.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ....similar import nearest
-from ...existing_database import existing_database
-from ...keys import LOCAL
-from ...open_settings import open_settings
-from ...option_names import with_flags
+from ...access.keys import LOCAL
+from ...process.open_settings import open_settings
+from ...process.stop_signals import stop_signals
+from ...records.existing_database import existing_database
 from ...render.conversation import as_markdown, cost, earlier_turns, next_turn
 from ...render.terminal import clip, columns
-from ...service import RunService
-from ...stop_signals import stop_signals
+from ...requests.option_names import with_flags
+from ...service.run_service import RunService
 from ...views.files import summary_words
 from ...views.records import Record
 from ...views.transcript import quantity

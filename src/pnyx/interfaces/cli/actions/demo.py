@@ -30,9 +30,9 @@ from ....providers.registry import Providers
 from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ....run.result import Result, exit_code
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import columns, flat
-from ...service import RunService
+from ...service.run_service import RunService
 from ...views.outcome import usage_line
 from ...views.transcript import seconds
 from ..terminal.output import Output

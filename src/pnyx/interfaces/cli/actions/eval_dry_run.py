@@ -18,8 +18,8 @@ from ....evaluate.items import Item
 from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ....run.spec import Spec
+from ...records.runs import RunRecords
 from ...render.terminal import columns, flat
-from ...run_records import RunRecords
 from ...views.plan import plan
 from ...views.transcript import quantity
 from ..records import with_earlier_runs

@@ -26,7 +26,7 @@ from ....providers.installed import KINDS, configure, is_usable, key_variables, 
 from ....run.request import RunRequest
 from ....run.resolve import resolve
 from ....similar import nearest
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import flat, wrap
 from ...views.plan import plan, price_words
 from ..options import AMOUNT

@@ -17,7 +17,7 @@ from ....errors import NotFound, UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm
 from ....run.request import RunRequest
 from ....similar import nearest
-from ...schemas import RunBody
+from ...requests.schemas import RunBody
 
 if TYPE_CHECKING:
     from .tools import Tools
