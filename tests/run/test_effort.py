@@ -15,8 +15,8 @@ from pnyx.errors import ConfigError, UsageError
 from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.interfaces.views.plan import plan
 from pnyx.run.batch import request_key
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 
 SEATS = ("m:a", "m:b", "m:c")
 CONFIGURED = """

@@ -22,7 +22,7 @@ NAMES = [name for section in COMMANDS.values() for name in section]
 LIBRARIES = "pydantic", "pydantic_ai", "sqlalchemy", "alembic", "rich", "httpx", "openai", "genai_prices"
 HEAVY = (
     *LIBRARIES,
-    "pnyx.run.resolve",
+    "pnyx.run.options.resolve",
     "pnyx.run.spec",
     "pnyx.run.runner",
     "pnyx.providers",

@@ -26,8 +26,8 @@ from pnyx.interfaces.cli.terminal.plain import answer_lines
 from pnyx.interfaces.render.terminal import safe
 from pnyx.interfaces.render.terminal_markdown import render_markdown
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.store.documents import packing
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost

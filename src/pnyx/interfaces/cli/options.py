@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ...core.models import MOST
-from ...run.request import OPTIONS, Kind, RequestOption, RunRequest
+from ...run.options.request import OPTIONS, Kind, RequestOption, RunRequest
 from ...times import UNITS, parse_duration
 from .terminal.output import streams
 

@@ -20,8 +20,8 @@ from ....core.context.files import File, file_rows, unique_names
 from ....core.models import money
 from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ....similar import nearest
