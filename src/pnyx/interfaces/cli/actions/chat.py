@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ __all__ = ["chat"]
 
 RECALLED = 10
 """Turns that are listed when a conversation is continued, and other conversations in a list."""
+QUESTION = 70
+"""Cells of a question in a list."""
 RECENT = 200
 """Runs among which other conversations are looked for."""
 
@@ -170,7 +173,7 @@ class Session:
         if self.turns:
             self.output.note(f"conversation {self.name} · {self._sum()}", "bold")
         for number, turn in list(enumerate(self.turns, 1))[-RECALLED:]:
-            self.output.note(f"  {number}  {turn.result.status}  {clip(turn.result.question, 70)}")
+            self.output.note(f"  {number}  {turn.result.status}  {clip(turn.result.question, QUESTION)}")
 
     def _print_summary(self) -> None:
         if self.turns:
@@ -288,17 +291,22 @@ class Session:
 
     async def list_turns(self, _: str) -> None:
         await self._refresh()
-        rows: list[tuple[str, str, str]]
-        rows = [(str(n), turn.result.status, turn.result.question) for n, turn in enumerate(self.turns, 1)]
+        turns = [
+            (str(n), turn.result.status, clip(turn.result.question, QUESTION))
+            for n, turn in enumerate(self.turns, 1)
+        ]
         names = dict[str, str]()
         for record in await self.service.list_runs(limit=RECENT, owner=LOCAL):
             if (name := record.row.conversation) and name != self.name:
                 names[name] = record.result.question
-        rows += [(name, "pnyx chat --resume", question) for name, question in list(names.items())[:RECALLED]]
-        if not rows:
+        others = [
+            (f"pnyx chat --resume {name}", clip(question, QUESTION))
+            for name, question in list(names.items())[:RECALLED]
+        ]
+        if not turns and not others:
             raise UsageError("there is no turn yet, and no other conversation")
         err = self.output.err
-        err.lines(clip_end(line, err.width) for line in columns(rows))
+        err.lines(clip_end(line, err.width) for line in chain(columns(turns), columns(others)))
 
     async def save(self, argument: str) -> None:
         name = argument.removesuffix("!").strip()
