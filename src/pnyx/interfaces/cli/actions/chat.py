@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -172,8 +171,17 @@ class Session:
         note_embedded(self.output, self.settings, self.spec.seats)
         if self.turns:
             self.output.note(f"conversation {self.name} · {self._sum()}", "bold")
-        for number, turn in list(enumerate(self.turns, 1))[-RECALLED:]:
-            self.output.note(f"  {number}  {turn.result.status}  {clip(turn.result.question, QUESTION)}")
+        for line in self._turn_lines()[-RECALLED:]:
+            self.output.note(f"  {line}")
+
+    def _turn_lines(self) -> list[str]:
+        """The turns as a table."""
+        return [
+            *columns(
+                (str(n), turn.result.status, clip(turn.result.question, QUESTION))
+                for n, turn in enumerate(self.turns, 1)
+            )
+        ]
 
     def _print_summary(self) -> None:
         if self.turns:
@@ -291,10 +299,7 @@ class Session:
 
     async def list_turns(self, _: str) -> None:
         await self._refresh()
-        turns = [
-            (str(n), turn.result.status, clip(turn.result.question, QUESTION))
-            for n, turn in enumerate(self.turns, 1)
-        ]
+        turns = self._turn_lines()
         names = dict[str, str]()
         for record in await self.service.list_runs(limit=RECENT, owner=LOCAL):
             if (name := record.row.conversation) and name != self.name:
@@ -306,7 +311,8 @@ class Session:
         if not turns and not others:
             raise UsageError("there is no turn yet, and no other conversation")
         err = self.output.err
-        err.lines(clip_end(line, err.width) for line in chain(columns(turns), columns(others)))
+        err.lines(clip_end(line, err.width) for line in turns)
+        err.lines(columns(others, width=err.width))
 
     async def save(self, argument: str) -> None:
         name = argument.removesuffix("!").strip()
