@@ -30,11 +30,11 @@ from pnyx.evaluate.execution.bench import ArmAnswer, Bench
 from pnyx.evaluate.execution.run import evaluate
 from pnyx.evaluate.items import Item
 from pnyx.interfaces.cli.actions.eval_dry_run import Evaluation
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.service.run_service import RunService
 from pnyx.interfaces.views.plan import plan
 from pnyx.providers.base import Call, Completion
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 
 PROTOCOLS = ("voting", "consensus", "moa", "aggregate", "council")
 QUESTIONS = 10

@@ -25,7 +25,7 @@ from unittest import mock
 
 from pnyx.gc_pause import end_delay
 from pnyx.interfaces.cli import main
-from pnyx.interfaces.stop_signals import stop_signals
+from pnyx.interfaces.process.stop_signals import stop_signals
 from tests.support import forked
 
 __all__ = ["Done", "Screen", "exit_code", "interpreter", "pnyx", "screen", "spawn"]

@@ -16,7 +16,7 @@ from pnyx.interfaces.cli.records import with_records
 from pnyx.interfaces.cli.terminal.live import _newest
 from pnyx.interfaces.cli.terminal.output import Stream
 from pnyx.interfaces.cli.terminal.plain import entry_lines
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.interfaces.views.outcome import stop_message
 from pnyx.interfaces.views.transcript import Entry
 from tests.interfaces.shell import pnyx, screen

@@ -76,7 +76,8 @@ SPENT = regex(
     r"|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly|\d[- ]hour) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
-    r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?用[尽完])|欠费|充值|日流控",
+    r"|(?:free|your) trial\b[^.]{0,20} (?:ended|expired|over)\b"
+    r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
@@ -102,7 +103,9 @@ PERIOD = (
         r"\bday\b|today|daily|week|month|billing|\d[- ]hour|每[日天周月]|[日周月天]|小时|trial", re.IGNORECASE
     ),
     regex(
-        r"quota|usage|limit(?!s? reset)|\bcap\b|allowance|\bcalls\b|限额|上限|配额|流控|次数", re.IGNORECASE
+        r"quota|usage|limit(?!s? reset)|\bcap\b|allowance|allotment|\b(?:calls|requests|tokens)\b|限额|上限"
+        r"|配额|流控|次数",
+        re.IGNORECASE,
     ),
     regex(
         r"exceed|reached|exhaust|used (?:up|all|\d)|out of|limited to|\bhit\b|not (?:have|enough)|n't have|超"
@@ -144,7 +147,7 @@ TOO_LONG = regex(
     r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
     r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
     r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
-    r"(?:not|n't) fit\b"
+    r"(?:not|n't|no longer) fits?\b|model token limit"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
     r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b|more (?:input|text|words) than"
     r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
@@ -159,7 +162,7 @@ TOO_LONG = regex(
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出限]"
-    r"|超长|过长",
+    r"|超长|[过太]长|长度上限|超[过出][^。]{0,12}最大长度",
     re.IGNORECASE,
 )
 """A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, SGLang,
@@ -189,21 +192,28 @@ TOO_LARGE = regex(
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
-    r"|/ ?(?:min|sec)\b|\b[rt]pm\b|request limit reached|resource (?:has been )?exhausted|spike.?arrest"
-    r"|rate (?:exceeded|increased)|qps"
-    r"|concurren|slow down|too (?:quickly|fast|often|frequent)|限流|并发|过于频繁|请求过多|速率|频率",
+    r"|/ ?(?:min(?:ute)?|s|sec(?:ond)?)\b|\b[rt]pm\b|request limit reached|burst limit|spike.?arrest"
+    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down"
+    r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
 
 _PASSING = (
-    r"(?:try|retry)\w*(?: \w+){0,3} (?:later|(?:in|after) (?:\d|an? ))|\bhas crashed"
+    r"(?:try|retry)\w*(?: \w+){0,3} (?:later|shortly|soon|(?:in|after) (?:\d|an? ))|\bhas crashed"
     r"|runner process has terminated|model (?:was |is |has been )?(?:un|re)loaded"
-    r"|\breturned 5\d\d\b"
+    r"|\b(?:returned|status(?: code)?:?) 5\d\d\b|temporarily (?:unavailable|out of|overloaded|down)"
     r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"
-    r"|not (?:yet )?ready|is (?:currently |still )?loading|warming up|cold start|invocation timed out"
-    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
-    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和"
+    r"|not (?:yet )?ready|is (?:currently |still )?(?:loading|restarting|starting)|warming up|cold start"
+    r"|invocation timed out|queue is full|retr(?:i|y)able|CUDA error"
+    r"|(?:worker|engine|background loop)\w*\b[^.]{0,20}(?:\bdied|\bdead|errored|\bis not running)"
+    # The transport behind a gateway, in the words of Envoy, Go and Node
+    r"|connect(?:ion)? (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
+    r"|(?:i/o|handshake|provider|upstream|gateway) time(?:d )?out|context deadline|unexpected EOF"
+    r"|socket hang up|\bfetch failed\b(?! with)|RST_STREAM|closed network connection|broken pipe|GOAWAY"
+    r"|(?:server|socket) disconnected|premature close|read timed out|max retries exceeded"
+    r"|server is (?:at max|shutting down)"
+    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|(?:正在|仍在)(?:加载|启动|重启)|系统错误|访问量过大"
 )
 PASSING = regex(_PASSING, re.IGNORECASE)
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -214,8 +224,9 @@ TEMPORARY = regex(
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
     r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|deadline"
     r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
+    r"|crashed|draining|interrupted|unable to reach|went wrong|(?:try|retry) once more|too much load"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
-    r"|限流|稍后|无可用|内部错误",
+    r"|限流|稍后|无可用|内部错误|超时|暂不可用|服务异常",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -262,7 +273,7 @@ PLACE = (
 """The same: a word of each in one sentence."""
 
 BAD_KEY = regex(
-    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?(?:api|auth|access|subscription"
+    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ (?:or )?)?(?:x-)?(?:api|auth|access|subscription"
     r"|security)[ -]?(?:key|token|credentials)"
     r"|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid|invalid|expired|incorrect"
     r"|missing)"
@@ -285,7 +296,7 @@ KEY = (
     regex(
         r"invalid|incorrect|expired|missing"
         r"|not (?:valid|active|allowed|found|authori[sz]ed|permitted|correct)|denied|fail|revoked|wrong"
-        r"|disabled|(?:not|n't) have access|错误|无效|非法|失效|失败|过期",
+        r"|disabled|deleted|(?:not|n't) have access|错误|无效|非法|失效|失败|过期",
         re.IGNORECASE,
     ),
     regex(r"\A(?!.*\b(?:tools?|schema|propert(?:y|ies))\b)", re.IGNORECASE | re.DOTALL),
@@ -315,8 +326,8 @@ MODEL = (
     regex(
         r"not (?:exist|found|available(?! with| when)|loaded|deployed|configured|registered|enabled|running"
         r"|a valid)|no such|retired|deprecated|unavailable|no longer|unable to access|decommission"
-        r"|end of life|unrecogni"
-        r"|不存在|下线|无权|未开通|无可用",
+        r"|end of life|unrecogni|sunset|removed|shut ?down on"
+        r"|不存在|下线|停止服务|已停用|无权|未开通|无可用",
         re.IGNORECASE,
     ),
 )

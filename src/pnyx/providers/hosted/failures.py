@@ -159,7 +159,7 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"
-    of_key = status != 500 and found.named_status != 404 and found.has(KEY)
+    of_key = status != 500 and found.named_status != 404 and found.has(KEY) and not NO_MODEL.search(words)
     if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or of_key):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
@@ -286,7 +286,7 @@ def _is_long_text(found: Report) -> bool:
     return long and is_text and not part.endswith((".id", ".name"))
 
 
-_PART = regex(r"^\W*(?:invalid )?['\"`]([\w.\[\]]+)['\"`]", re.IGNORECASE)
+_PART = regex(r"^\W*(?:invalid )?(?:['\"`](?=[\w.\[\]]+['\"`])|(?=[\w.\[\]]+: ))([\w.\[\]]+)", re.IGNORECASE)
 
 
 def unreadable(problem: str, body: bytes) -> ProviderError:

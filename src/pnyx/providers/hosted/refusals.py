@@ -95,7 +95,8 @@ _TOOLS = regex(
 )
 _SCHEMA = regex(
     r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
-    r"|output.?format|guided.?(?:decoding|json)|response.?mime.?type|application/json"
+    r"|output.?format|required for format|schema in format|guided.?(?:decoding|json)|response.?mime.?type"
+    r"|application/json"
     r"|(?:specified|response) schema|schema is too|schemas contains? too|the word '?json",
     re.IGNORECASE,
 )

@@ -20,20 +20,21 @@ from ....core.context.files import File, file_rows, unique_names
 from ....core.models import money
 from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ....similar import nearest
-from ...existing_database import existing_database
-from ...keys import LOCAL
-from ...open_settings import open_settings
-from ...option_names import with_flags
+from ...access.keys import LOCAL
+from ...process.open_settings import open_settings
+from ...process.stop_signals import stop_signals
+from ...records.existing_database import existing_database
 from ...render.conversation import as_markdown, cost, earlier_turns, next_turn
 from ...render.terminal import clip, columns
-from ...service import RunService
-from ...stop_signals import stop_signals
+from ...requests.option_names import with_flags
+from ...service.run_service import RunService
 from ...views.files import summary_words
+from ...views.outcome import panel_line
 from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
@@ -163,8 +164,8 @@ class Session:
             self.turns = await self.service.turns(self.name, LOCAL)
 
     def _greet(self) -> None:
-        models = ", ".join(dict.fromkeys(seat.model for seat in self.spec.seats))
-        self.output.note(f"{quantity(len(self.spec.seats), 'seat')}: {models} · /help lists commands", "dim")
+        panel = panel_line(seat.model for seat in self.spec.seats)
+        self.output.note(f"{panel} · /help lists commands", "dim")
         note_embedded(self.output, self.settings, self.spec.seats)
         if self.turns:
             self.output.note(f"conversation {self.name} · {self._sum()}", "bold")

@@ -18,7 +18,7 @@ from ....providers.catalogue import STRONG
 from ....providers.installed import key_variables
 from ...integrate.assistants import Assistant, Surroundings, assistant, assistants
 from ...integrate.settings_files import has_entry, merged, read, shown, write
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import columns
 from ..terminal.output import Output
 from ..terminal.plain import paragraph

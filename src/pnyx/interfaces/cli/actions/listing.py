@@ -21,7 +21,7 @@ from ....providers.catalogue import Catalogue, ModelInfo, parse_seats
 from ....providers.embedded.weights import find, installed
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, key_variables
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import clip, columns, flat, wrap
 from ...views.catalogue import calls_with_three_seats, describe_protocol, models_by_name
 from ...views.transcript import quantity

@@ -18,16 +18,16 @@ from ....errors import UsageError
 from ....evaluate.owners import OWNER
 from ....providers.registry import Providers
 from ....store.money.costs import TOKENS
-from ...existing_database import existing_database
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
+from ...records.existing_database import existing_database
+from ...records.runs import RunRecords
 from ...render.folder import Folder
 from ...render.folder_files import live_events
 from ...render.markdown import Redact, as_markdown
 from ...render.markdown_overview import change_words
 from ...render.run_json import run_json
 from ...render.terminal import clip, columns, flat, safe, wrap
-from ...run_records import RunRecords
-from ...service import RunService
+from ...service.run_service import RunService
 from ...views.costs import sums_by_model
 from ...views.files import file_words, files_of
 from ...views.outcome import headline, stop_message, usage_line

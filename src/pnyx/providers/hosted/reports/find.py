@@ -53,10 +53,11 @@ def report(document: Any) -> Report | None:
         found = read_failure(document[name], document)
         return Report(found.status or status_of_code(name), found.message, f"{name} {found.code}".strip())
     marked = document.get("type") == "error" or document.get("object") == "error"
-    marked = marked or not _is_no_failure(document.get("error_code"))
-    bare = has_words(document) and document.get("code") not in (0, 200, "0", "200")
-    if marked or bare or _has_failed(document):
-        return read_failure(document, document)
+    marked = marked or not _is_no_failure(document.get("error_code")) or _has_failed(document)
+    words = {name: value for name, value in document.items() if not _is_no_failure(value)}
+    bare = has_words(words) and document.get("code") not in (0, 200, "0", "200")
+    if marked or bare:
+        return replace(read_failure(document, document), may_be_note=not marked)
     return next((report(part) for part in document.values() if _is_report(part)), None)
 
 

@@ -22,7 +22,8 @@ class Report:
 
     status: HTTP, 0 if unknown. code: the host's names of it. param: the part of the request that it names, as
     a path. items: a report for each part, if it names several. details: names in a longer report. is_page:
-    the words are the title of a web page.
+    the words are the title of a web page. may_be_note: they come without a sign of a failure, so that in a
+    stream they may only say what the host does.
     """
 
     status: int
@@ -32,6 +33,7 @@ class Report:
     items: tuple[Report, ...] = ()
     details: str = field(default="", repr=False)
     is_page: bool = False
+    may_be_note: bool = False
 
     def __post_init__(self) -> None:
         for name in ("message", "code", "param", "details"):
