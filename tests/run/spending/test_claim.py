@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from sqlalchemy import Connection
 from pnyx.protocols import get
 from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
-from pnyx.run.spending.claim import SURE, Claim, learn_cost
+from pnyx.run.spending.claim import SURE, Claim, known_factor, learn_cost
 from pnyx.run.spending.expectation import CallCosts, Expectation, expect
 from pnyx.store import Database
 from pnyx.store.money import holds
@@ -22,10 +24,14 @@ ROUTES = ("deliberate", "consensus", "council", "decompose")
 CAPS = {"day:2026-11-27": 1}
 
 
-def spec(day_usd: float | None, protocol: str = "deliberate") -> Spec:
-    limits, options = Limits(60.0, 4096, 0), get(protocol).resolve_options({})
+def spec(day_usd: float | None, protocol: str = "deliberate", **changes: Any) -> Spec:
     return Spec(
-        question="Which?", protocol=protocol, seats=SEATS, limits=limits, options=options, day_usd=day_usd
+        question="Which?",
+        protocol=protocol,
+        limits=Limits(60.0, 4096, 0),
+        options=get(protocol).resolve_options({}),
+        day_usd=day_usd,
+        **{"seats": SEATS, **changes},
     )
 
 
@@ -91,6 +97,34 @@ async def test_a_run_holds_the_dearest_of_its_protocols_until_it_is_known_which_
         second.follow((route, {}))
         held = second.hold(CAPS, 0, 0).amount
         assert SURE * 0.8 * length * course.cost <= held <= 3 * length * course.cost
+
+    database = await Database.open(tmp_path / "runs.db")
+    await database.write(check)
+    await database.close()
+
+
+OTHERS = tuple(replace(seat, model=f"{seat.model}-thinking") for seat in SEATS)
+
+
+async def test_what_a_run_costs_is_expected_from_its_kind_else_its_models_else_all(tmp_path: Path) -> None:
+    def learn(connection: Connection, times: float, one: Spec) -> None:
+        expected = expect(one)
+        assert expected is not None
+        learn_cost(connection, one, round(times * expected.cost), round(expected.calls))
+
+    def check(connection: Connection) -> None:
+        assert known_factor(connection, spec(None)) is None
+        learn(connection, 0.5, spec(None, "council"))
+        assert known_factor(connection, spec(None)) == pytest.approx(0.5, rel=0.01)
+        learn(connection, 4.0, spec(None, "moa", seats=OTHERS))
+        learn(connection, 8.0, spec(None, "moa", effort="high"))
+        for seats, effort, times in ((SEATS, None, 0.5), (OTHERS, None, 4.0), (SEATS, "high", 8.0)):
+            one = spec(None, "consensus", seats=seats, effort=effort)
+            assert known_factor(connection, one) == pytest.approx(times, rel=0.01)
+        # Models of which nothing is known.
+        assert 0.5 < (known_factor(connection, spec(None, seats=(*SEATS, *OTHERS))) or 0.0) < 8.0
+        learn(connection, 0.1, spec(None, "consensus"))
+        assert known_factor(connection, spec(None, "consensus")) == pytest.approx(0.1, rel=0.01)
 
     database = await Database.open(tmp_path / "runs.db")
     await database.write(check)

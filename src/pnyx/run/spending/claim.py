@@ -16,9 +16,9 @@ from ...store.records.runs import WORKER
 from ..calls.admission import Need
 from ..leases.lease import is_alive, this_worker
 from ..spec import Spec
-from .expectation import Expectation, expect, expect_dearest, kind_of
+from .expectation import Expectation, expect, expect_dearest, kind_of, panel_of
 
-__all__ = ["SURE", "Claim", "is_alive_now", "learn_cost"]
+__all__ = ["SURE", "Claim", "is_alive_now", "known_factor", "learn_cost"]
 
 SURE = 0.95
 """The share of its expected cost that must have room before a run is begun: an expectation is not exact."""
@@ -46,7 +46,7 @@ def learn_cost(
     actual: int | None = None,
     chosen: Chosen | None = None,
 ) -> None:
-    """Learn from a run what others of its kind cost, and what their calls do, however many these are.
+    """Learn from a run what others of its kind cost, and what their calls do, and those of the same models.
 
     spent: nUSD, by its `calls` calls. actual: nUSD that an unfinished run would have cost in all. chosen: see
     `expect`.
@@ -55,7 +55,19 @@ def learn_cost(
     if expected and course and expected.cost:
         kind = kind_of(spec)
         holds.learn(connection, kind, expected.cost, spent if actual is None else actual)
-        holds.learn(connection, holds.calls_of(kind), round(course.first(calls)), spent)
+        for of_calls in (holds.calls_of(kind), panel_of(spec)):
+            holds.learn(connection, of_calls, round(course.first(calls)), spent)
+
+
+def known_factor(connection: Connection, spec: Spec) -> float | None:
+    """Return the cost of earlier runs as a share of what was expected of them; None without any.
+
+    Of those of the same kind, or what the calls of the same models cost, or those of all.
+    """
+    for kind in (kind_of(spec), panel_of(spec)):
+        if found := holds.factor(connection, kind):
+            return found
+    return holds.usual_factor(connection)
 
 
 class Claim:

@@ -20,7 +20,7 @@ from ...protocols.call_bounds import expected_calls, routes
 from ..calls.context_window import image_tokens
 from ..spec import Spec
 
-__all__ = ["CallCosts", "Expectation", "expect", "expect_dearest", "kind_of", "usual_replies"]
+__all__ = ["CallCosts", "Expectation", "expect", "expect_dearest", "kind_of", "panel_of", "usual_replies"]
 
 ReplyLength: TypeAlias = Literal["none", "usual", "longest"]
 
@@ -157,6 +157,20 @@ def kind_of(spec: Spec) -> str:
     seats = sorted((seat.model, seat.role) for seat in spec.seats)
     parts: list[Any] = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools]
     parts += [spec.ground, *([spec.judge.model] if spec.judge else [])]
+    return _name([*parts, *_thinking(spec)])
+
+
+def panel_of(spec: Spec) -> str:
+    """Return a name for runs of the same models that are asked for as much thinking: replies are alike."""
+    return "panel:" + _name([sorted({seat.model for seat in spec.callable_seats}), *_thinking(spec)])
+
+
+def _thinking(spec: Spec) -> list[Any]:
+    """Return what the request says of it, if anything: so the names of other runs are as they were."""
+    return [[spec.effort, spec.thinking_tokens]] if spec.effort or spec.thinking_tokens is not None else []
+
+
+def _name(parts: list[Any]) -> str:
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
