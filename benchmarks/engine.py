@@ -42,8 +42,8 @@ from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
 from pnyx.run.calls.messages import messages
 from pnyx.run.drive import Where, drive
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.runner import Runner
 from pnyx.store import Database
 from tests.support.scripted import spawn

@@ -19,8 +19,8 @@ from pnyx import protocols
 from pnyx.errors import PnyxError
 from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.result import Result
 from pnyx.run.runner import Runner
 

@@ -31,9 +31,9 @@ from ..files.read import read_files
 from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
+from ..run.options.request import OPTIONS, RunRequest
+from ..run.options.resolve import Amount, check_arguments, find_protocol, resolve
 from ..run.options.responses import Response
-from ..run.request import OPTIONS, RunRequest
-from ..run.resolve import Amount, check_arguments, find_protocol, resolve
 from ..run.result import Result
 from ..run.runner import Runner
 from ..similar import among

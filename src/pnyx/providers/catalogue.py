@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
-from ..config.panel_settings import split_seat
 from ..config.schema import ModelSettings, Settings
+from ..config.tables.panels import split_seat
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import Problems, UsageError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.config.server_settings import KeyLimits
+from pnyx.config.tables.server import KeyLimits
 from pnyx.errors import UsageError
 from pnyx.interfaces.access import keys
 from pnyx.interfaces.access.key_admin import changed_limits, parse_expiry

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pnyx.config.schema import Settings
-from pnyx.config.telemetry_settings import TelemetrySettings
+from pnyx.config.tables.telemetry import TelemetrySettings
 from pnyx.interfaces.access.keys import hash_key
 from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.interfaces.process.worker_metrics import open_worker_metrics

@@ -14,8 +14,8 @@ import pytest
 from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.interfaces.service.run_service import RunService
 from pnyx.run.observer import ORIGIN, Origin, TraceContext
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.telemetry import open as opening
 from tests.interfaces.conftest import CONFIG, KEY
 from tests.interfaces.shell import pnyx, spawn

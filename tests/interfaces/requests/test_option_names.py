@@ -13,7 +13,7 @@ import pytest
 import pnyx
 from pnyx.errors import UsageError
 from pnyx.interfaces.requests.option_names import with_flags, with_keywords
-from pnyx.run.request import OPTIONS
+from pnyx.run.options.request import OPTIONS
 from tests.interfaces.shell import pnyx as run
 from tests.support.assistants import over_stdio, text_of
 from tests.support.scripted import ScriptedHost
@@ -113,7 +113,7 @@ def test_no_message_below_the_interfaces_names_a_flag() -> None:
     named = re.compile(rf"(?:^|\s)(?:{flags})(?![\w-])")
     command = re.compile(r"`[^`-][^`]*`")
     # A command to type has flags, and so has the table of them; a run that pauses has a command.
-    own = {"run/request.py", "run/context.py", "run/spending/exhaustion.py"}
+    own = {"run/options/request.py", "run/context.py", "run/spending/exhaustion.py"}
     found = {
         f"{where}: {text}"
         for folder in ("config", "providers", "protocols", "run", "core", "tools", "store", "reliability")

@@ -22,7 +22,7 @@ from pnyx.interfaces.cli.options import RUN_OPTIONS, request_options, to_request
 from pnyx.interfaces.mcp.catalogue import list_tools
 from pnyx.interfaces.requests.json_body import Body
 from pnyx.interfaces.requests.schemas import RunBody
-from pnyx.run.request import OPTIONS, Kind, RunRequest
+from pnyx.run.options.request import OPTIONS, Kind, RunRequest
 from tests.support.serving import open_server
 from tests.support.sources import ROOT
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ...config.load import NEEDS
 from ...config.schema import Settings
-from ...config.server_settings import KeyLimits
+from ...config.tables.server import KeyLimits
 from ...errors import Unreadable, UsageError
 from ...run.options.key_limits import effective_limits, read_limits
 from ...similar import nearest

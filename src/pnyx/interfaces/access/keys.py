@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ...config.server_settings import KeyLimits
+from ...config.tables.server import KeyLimits
 from ...core.caching.regex import regex
 from ...errors import Unreadable, UsageError
 from ...run.options.key_limits import read_limits

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ... import protocols
 from ...config.schema import Settings
-from ...config.server_settings import KeyLimits
+from ...config.tables.server import KeyLimits
 from ...errors import ConfigError, Forbidden, PnyxError, UsageError
 from ...plugins import PROTOCOLS, PROVIDERS
 from ...plugins import names as installed

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from ...config.server_settings import KeyLimits, ServeSettings
+from ...config.tables.server import KeyLimits, ServeSettings
 from ...core.caching.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError, StoreError
 from ..access.shares import Share

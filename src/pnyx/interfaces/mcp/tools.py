@@ -17,7 +17,7 @@ from ...core.events import Budget
 from ...core.models import money
 from ...errors import Running, UsageError
 from ...run.batch import failure
-from ...run.resolve import find_protocol
+from ...run.options.resolve import find_protocol
 from ...store.records.labels import LabelChange
 from ..records.cursor import cursor_after, cursor_of, parse_cursor, parse_place
 from ..render.markdown import Markdown, as_summary, part_of_transcript

@@ -62,8 +62,8 @@ def _seats(settings: Settings) -> Iterator[str]:
 
 def _saved_panels(settings: Settings) -> Iterator[str]:
     # Start-up time: most commands resolve no request.
-    from ...run.request import RunRequest
-    from ...run.resolve import resolve
+    from ...run.options.request import RunRequest
+    from ...run.options.resolve import resolve
 
     for name, panel in settings.panels.items():
         if _is_wrong(settings, panel.protocol or settings.run.protocol):

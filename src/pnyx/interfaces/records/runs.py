@@ -17,10 +17,10 @@ from ...core.events import Event
 from ...evaluate.owners import LEARNER, OWNER
 from ...run.leases.lease import is_active
 from ...run.spec import Spec
-from ...run.spending.expectation import kind_of
+from ...run.spending.claim import known_factor
 from ...store import Database, copying, storage
 from ...store.altered import Altered, find_altered
-from ...store.money import holds, ledger
+from ...store.money import ledger
 from ...store.money.cost_sums import CostSum, cost_sums
 from ...store.money.costs import CallCosts, RunSum, costs_of, run_sums
 from ...store.records import outcomes
@@ -282,13 +282,9 @@ class RunRecords:
     async def cost_factor(self, spec: Spec) -> float | None:
         """The cost of earlier runs as a share of what was expected of them; None without any.
 
-        Runs of the same protocol, options and panel count, or all runs if there are none.
+        Of runs of the same protocol, options and panel; if there are none, of the same models, or of all.
         """
-
-        def read(connection: Connection) -> float | None:
-            return holds.factor(connection, kind_of(spec)) or holds.usual_factor(connection)
-
-        return await self._database.read(read)
+        return await self._database.read(partial(known_factor, spec=spec))
 
     async def account(self, scope: str) -> ledger.Account:
         """The amounts spent and reserved in a ledger scope, such as "batch:NAME" or "day:2026-11-23"."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from ...run.request import NAME, TEXT
+from ...run.options.request import NAME, TEXT
 
 __all__ = ["DATA", "NAME", "TEXT", "Document", "Name", "Part", "Text"]
 

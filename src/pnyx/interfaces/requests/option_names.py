@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Callable
 
-from ...run.request import OPTIONS, RequestOption
+from ...run.options.request import OPTIONS, RequestOption
 
 __all__ = ["with_flags", "with_keywords"]
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from ...core.context.files import Source
 from ...errors import UsageError
 from ...run.options.client_tools import MOST as MOST_TOOLS
-from ...run.request import OPTIONS, Kind, RequestOption, RunRequest
+from ...run.options.request import OPTIONS, Kind, RequestOption, RunRequest
 from .bounds import DATA, NAME, Document
 from .json_body import Amount, Body, whole
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from ...config.server_settings import KeyLimits
+from ...config.tables.server import KeyLimits
 from ...errors import Full, OverLimit
 from ...run.leases.runs_at_once import RETRY_S, check_runs_at_once, too_many_runs
 from ...run.runner import Runner

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
-from ...config.server_settings import KeyLimits
+from ...config.tables.server import KeyLimits
 from ...core.models import NUSD, money
 from ...errors import OverLimit
 from ...run.spec import Spec

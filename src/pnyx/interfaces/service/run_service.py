@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ...config.load import database_url
 from ...config.schema import Settings
-from ...config.server_settings import KeyLimits
+from ...config.tables.server import KeyLimits
 from ...core.decision import FINAL
 from ...errors import NotFound, Running, StoreError, UsageError
 from ...files.read import read_files
@@ -22,8 +22,8 @@ from ...run.batch import Batch
 from ...run.handle import RunHandle
 from ...run.leases.lease import is_held
 from ...run.options.key_limits import effective_limits
-from ...run.request import RunRequest
-from ...run.resolve import resolve
+from ...run.options.request import RunRequest
+from ...run.options.resolve import resolve
 from ...run.resources import check_providers
 from ...run.runner import Runner
 from ...run.spec import Spec

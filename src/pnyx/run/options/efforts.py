@@ -11,7 +11,7 @@ from ...core.thinking import EFFORTS, Effort
 from ...errors import Problems, UsageError
 from ...providers.catalogue import in_order_of_precedence
 from ...similar import among
-from ..request import OPTIONS
+from .request import OPTIONS
 
 __all__ = ["check_effort", "check_thinking_tokens", "named_efforts"]
 

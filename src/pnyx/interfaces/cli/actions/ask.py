@@ -8,8 +8,8 @@ from typing import Any
 
 from ....errors import UsageError
 from ....run.handle import RunHandle
+from ....run.options.resolve import resolve
 from ....run.options.responses import read_responses
-from ....run.resolve import resolve
 from ...process.open_settings import open_settings
 from ...process.stop_signals import wait_for_input
 from ...records.existing_database import existing_database

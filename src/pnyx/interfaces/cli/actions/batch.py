@@ -20,8 +20,8 @@ from ....core.models import NUSD, money, total_usd
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....files.read import read_files
 from ....run.batch import Batch, failure
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.result import exit_code
 from ....run.spec import Spec
 from ...process.open_settings import open_settings

@@ -27,8 +27,8 @@ from ....core.voting.tally import plurality
 from ....errors import MissingExtra, ProviderError
 from ....extras import need
 from ....providers.registry import Providers
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.result import Result, exit_code
 from ...process.open_settings import open_settings
 from ...render.terminal import columns, flat

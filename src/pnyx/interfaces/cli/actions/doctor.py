@@ -23,8 +23,8 @@ from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, configure, key_variables, list_models
 from ....providers.registry import Providers
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.resources import check_providers
 from ....similar import nearest
 from ....store.altered import Altered

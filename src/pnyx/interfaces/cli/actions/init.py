@@ -23,8 +23,8 @@ from ....plugins import names as installed
 from ....providers.catalogue import Catalogue, parse_seats
 from ....providers.default_panel import default_panel
 from ....providers.installed import KINDS, configure, is_usable, key_variables, list_models
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....similar import nearest
 from ...process.open_settings import open_settings
 from ...render.terminal import flat, wrap

@@ -9,8 +9,8 @@ from typing import Any
 from ....config.schema import SavedPanel, Settings
 from ....core.models import Seat, money
 from ....errors import UsageError
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.spec import Spec
 from ...process.open_settings import open_settings
 from ...render.terminal import clip, columns

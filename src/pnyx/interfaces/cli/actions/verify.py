@@ -16,7 +16,7 @@ from ....errors import UsageError
 from ....files.read import read_text
 from ....prompts import load
 from ....run.handle import RunHandle
-from ....run.resolve import resolve
+from ....run.options.resolve import resolve
 from ....run.result import Result
 from ...process.open_settings import open_settings
 from ...service.run_service import RunService

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..core.models import MOST
-from ..core.thinking import Effort
-from .table import Table
+from ...core.models import MOST
+from ...core.thinking import Effort
+from .base import Table
 
 __all__ = ["NO_LIMITS", "KeyLimits", "McpSettings", "ServeSettings", "ServedModel", "WorkerSettings"]
 

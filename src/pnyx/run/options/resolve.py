@@ -18,35 +18,35 @@ from pydantic import (
     validate_call,
 )
 
-from .. import protocols
-from ..config.load import NEEDS
-from ..config.schema import RunSettings, Settings, ToolsSettings
-from ..core.context.files import File, unique_names
-from ..core.decision import Given
-from ..core.models import Seat
-from ..core.prose.language import language_tag
-from ..core.protocol import Protocol
-from ..core.roles import assign
-from ..core.text import Material
-from ..errors import NotFound, Problems, UsageError
-from ..providers.catalogue import (
+from ... import protocols
+from ...config.load import NEEDS
+from ...config.schema import RunSettings, Settings, ToolsSettings
+from ...core.context.files import File, unique_names
+from ...core.decision import Given
+from ...core.models import Seat
+from ...core.prose.language import language_tag
+from ...core.protocol import Protocol
+from ...core.roles import assign
+from ...core.text import Material
+from ...errors import NotFound, Problems, UsageError
+from ...providers.catalogue import (
     Catalogue,
     judge_seat,
     parse_seats,
     seats,
     split_names,
 )
-from ..providers.default_panel import DefaultPanel, default_panel
-from ..tools.open import enabled_tools
-from .calls.host_search import SEARCHES, TOOL
-from .calls.limits import Limits
-from .options.answer_schema import check_schema
-from .options.client_tools import BadToolError, check_tools
-from .options.efforts import check_effort, check_thinking_tokens, named_efforts
-from .options.responses import parse_responses
-from .options.saved_panels import with_saved_panel
+from ...providers.default_panel import DefaultPanel, default_panel
+from ...tools.open import enabled_tools
+from ..calls.host_search import SEARCHES, TOOL
+from ..calls.limits import Limits
+from ..spec import Spec, check_question
+from .answer_schema import check_schema
+from .client_tools import BadToolError, check_tools
+from .efforts import check_effort, check_thinking_tokens, named_efforts
 from .request import OPTIONS, Kind, RunRequest
-from .spec import Spec, check_question
+from .responses import parse_responses
+from .saved_panels import with_saved_panel
 
 __all__ = ["Amount", "check_arguments", "find_protocol", "resolve", "shared_caps"]
 

@@ -13,9 +13,9 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..core.context.files import File, Source
-    from ..core.text import Material
-    from .options.responses import Response
+    from ...core.context.files import File, Source
+    from ...core.text import Material
+    from .responses import Response
 
 __all__ = ["NAME", "OPTIONS", "TEXT", "Kind", "RequestOption", "RunRequest"]
 

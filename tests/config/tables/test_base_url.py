@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pnyx.config.base_url import host_url, plain_url
+from pnyx.config.tables.base_url import host_url, plain_url
 
 NO_HOST = (
     "must be an address such as http://host:8000/v1, or http://[::1]:8000/v1 for IPv6, "

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pnyx.config.load import load
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 
 THREE_ROUNDS, ONE_ROUND, SIX_ROUNDS = 3, 1, 6
 

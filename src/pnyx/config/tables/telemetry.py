@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from .base import Table
 from .base_url import BaseUrl
-from .table import Table
 
 __all__ = ["LogFormat", "LogLevel", "TelemetrySettings"]
 

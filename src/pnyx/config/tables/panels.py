@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..core.caching.regex import regex
-from ..core.models import MOST
-from ..core.thinking import Effort
-from .table import Table
+from ...core.caching.regex import regex
+from ...core.models import MOST
+from ...core.thinking import Effort
+from .base import Table
 
 __all__ = ["RESTRICTED_KEYS", "PanelName", "PanelSettings", "SavedPanel", "split_seat"]
 
