@@ -75,7 +75,7 @@ demo-eval: setup ## what a panel of three embedded models gains, on 200 question
 		--limit 200 --concurrency 48 --no-learn $(EVALUATED) --log .demo/small.jsonl --html .demo/small.html
 
 screenshots: web ## pictures of every state of the page, at three widths, light and dark, into docs/img
-	@$(BIN)/python -m tests.interfaces.pictures docs/img
+	@$(BIN)/python -m tests.interfaces.page.pictures docs/img
 
 docs: setup ## build the site of the documents into build/site; fails on a link that leads nowhere
 	@$(BIN)/python -m tests.docs.site

@@ -21,8 +21,8 @@ from typing import Any
 
 from pnyx import same_answer
 from pnyx.interfaces.cli.actions.demo import CONTEXT, run_request
-from pnyx.interfaces.open_settings import open_settings
-from pnyx.run.resolve import resolve
+from pnyx.interfaces.process.open_settings import open_settings
+from pnyx.run.options.resolve import resolve
 from pnyx.run.runner import Runner
 
 FOLDER = Path(__file__).parent

@@ -8,7 +8,8 @@ shared machine read those of CPU, and run it more than once. Linux only.
 spans: debates in a fresh process, one after another, over HTTP: the first and the later ones. "by CPU" is the
 ratio on an idle machine, where nothing but the client's own CPU comes between replies and requests.
 calls: CPU of a call, with replies that arrive at once: of a bare script, of pnyx's provider alone, of the
-debate without a journal, and of all; with long questions; and of a transaction with nothing in it.
+debate without a journal, of all, and of the command `pnyx batch`, which looks for garbage more seldom than
+Python does by default; with long questions; and of a transaction with nothing in it.
 many: debates at once in one process: memory, CPU, and whether any is lost. Faults of hosts: benchmarks.soak.
 """
 
@@ -18,6 +19,7 @@ import argparse
 import asyncio
 import gc
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -40,8 +42,8 @@ from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
 from pnyx.run.calls.messages import messages
 from pnyx.run.drive import Where, drive
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.runner import Runner
 from pnyx.store import Database
 from tests.support.scripted import spawn
@@ -60,6 +62,14 @@ async def main():
             await pnyx.ask("Should we?", runner=runner, **json.loads(sys.argv[3]))
 asyncio.run(main())
 """
+CONFIG = """
+[providers.lab]
+kind = "openai"
+base_url = "{url}"
+concurrency = 512
+[panel]
+seats = ["lab:alpha", "lab:beta", "lab:gamma"]
+"""
 REQUESTS: Mapping[str, tuple[dict[str, Any], int]] = {
     "pnyx, voting": ({"protocol": "voting"}, 4),
     "pnyx, consensus of one round": ({"rounds": 1}, 4),
@@ -73,8 +83,8 @@ asyncio.run(many(sys.argv[1], sys.argv[2], int(sys.argv[3])))
 """
 
 
-def cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
+def cpu(who: int = resource.RUSAGE_SELF) -> float:
+    usage = resource.getrusage(who)
     return usage.ru_utime + usage.ru_stime
 
 
@@ -213,10 +223,13 @@ async def per_call(folder: Path, calls: int, at_once: int, repeats: int = 5) -> 
             }
             for one in work.values():
                 await timed(one, min(at_once, 8))
-            times = {name: list[float]() for name in work}
-            for _ in range(repeats):
+            times = {name: list[float]() for name in (*work, "pnyx batch")}
+            for n in range(repeats):
                 for name, one in work.items():
                     times[name].append(await timed(one, at_once))
+                times["pnyx batch"].append(
+                    of_batch(host.openai, folder / f"batch{at_once}-{n}", calls, at_once)
+                )
         await client.close()
     return {name: median(values) for name, values in times.items()}
 
@@ -227,6 +240,26 @@ async def timed(work: Callable[[], Awaitable[int]], at_once: int) -> float:
     start = cpu()
     calls = sum(await asyncio.gather(*(work() for _ in range(at_once))))
     return (cpu() - start) / calls * 1e3
+
+
+def of_batch(url: str, folder: Path, calls: int, at_once: int) -> float:
+    """CPU ms of a call of `pnyx batch`: with more questions, beyond what it takes with fewer."""
+    folder.mkdir()
+    (folder / "config.toml").write_text(CONFIG.format(url=url))
+    used = []
+    for questions in (at_once, at_once + max(calls // 12, 2 * at_once)):
+        place = folder / str(questions)
+        place.mkdir()
+        (place / "questions.jsonl").write_text("".join(f'"{QUESTION} {n}"\n' for n in range(questions)))
+        command = [sys.executable, "-m", "pnyx", "batch", "questions.jsonl", "--out", "results.jsonl"]
+        command += ["--rounds", "3", "--concurrency", str(at_once)]
+        environment = os.environ | {"PNYX_CONFIG": "../config.toml", "PNYX_DATABASE": str(place / "runs.db")}
+        start = cpu(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, cwd=place, env=environment, check=True, capture_output=True)
+        results = map(json.loads, (place / "results.jsonl").read_text().splitlines())
+        used.append((cpu(resource.RUSAGE_CHILDREN) - start, sum(one["usage"]["calls"] for one in results)))
+    (cpu_before, calls_before), (cpu_after, calls_after) = used
+    return (cpu_after - cpu_before) / (calls_after - calls_before) * 1e3
 
 
 async def debate(runner: Runner, question: str = QUESTION) -> Any:

@@ -7,6 +7,8 @@ report the tokens of the texts that they get and write, at 4 bytes a token. So a
 real models; reviews and judgements are as long as an answer of another model, ballots as a short line.
 
 Then two evaluations with other questions, in an empty database: the second is also estimated from the first.
+Last, the same protocols on three panels in one database: models that answer as recorded, models that think
+before it, and terse ones. Counted are the first runs of each protocol on each panel, in all orders of these.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +33,11 @@ from pnyx.evaluate.execution.bench import ArmAnswer, Bench
 from pnyx.evaluate.execution.run import evaluate
 from pnyx.evaluate.items import Item
 from pnyx.interfaces.cli.actions.eval_dry_run import Evaluation
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.service.run_service import RunService
 from pnyx.interfaces.views.plan import plan
 from pnyx.providers.base import Call, Completion
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 
 PROTOCOLS = ("voting", "consensus", "moa", "aggregate", "council")
 QUESTIONS = 10
@@ -46,6 +49,10 @@ LIMIT_OF_BALLOTS = 1024
 """Tokens; see `core.context.reply_sizes`."""
 BYTES = 4
 MODELS = tuple(f"rec:{n}" for n in range(len(PRICES)))
+EACH = 2
+"""Questions that each panel gets by each protocol."""
+PANELS = {"usual": (1.0, 0.0), "thinks": (1.0, 8.0), "terse": (0.2, 0.0)}
+"""Share of a recorded text that the models of a panel write, and tokens of thinking for one of the text."""
 EVALUATED = 20
 """Questions of an evaluation."""
 
@@ -59,18 +66,27 @@ class Recorded:
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         texts = next([*texts.values()] for one, texts in self.answers.items() if one in call.prompt)
         short = call.schema is not None or call.max_tokens <= LIMIT_OF_BALLOTS
-        text = SHORT if short else texts[int(call.model) % len(texts)]
-        tokens = (len(part.encode()) // BYTES + 1 for part in (call.prompt, text))
-        return Completion(text, Usage(next(tokens), 0, next(tokens)))
+        panel, _, number = call.model.rpartition("-")
+        share, thinks = PANELS[panel or "usual"]
+        text = texts[int(number) % len(texts)]
+        text = SHORT if short else text[round(len(text) * (1 - share)) :]  # the answer is at the end
+        read, written = (len(part.encode()) // BYTES + 1 for part in (call.prompt, text))
+        thoughts = 0 if call.effort == "none" else round(thinks * written)
+        return Completion(text, Usage(read, 0, written + thoughts, thoughts))
 
     async def close(self) -> None:
         pass
 
 
+def models_of(panel: str) -> tuple[str, ...]:
+    return MODELS if panel == "usual" else tuple(model.replace(":", f":{panel}-") for model in MODELS)
+
+
 def settings_in(folder: str) -> Settings:
     models = {
         model: ModelSettings(input_price=price[0], output_price=price[1], context=128_000)
-        for model, price in zip(MODELS, PRICES, strict=True)
+        for panel in PANELS
+        for model, price in zip(models_of(panel), PRICES, strict=True)
     }
     return Settings(models=models, storage=StorageSettings(url=f"{folder}/runs.db"))
 
@@ -107,6 +123,32 @@ async def measure(questions: Sequence[tuple[str, dict[str, str]]]) -> list[dict[
                         }
                     )
     return rows
+
+
+async def measure_panels(questions: Sequence[tuple[str, dict[str, str]]]) -> None:
+    """Print how well the first runs of each protocol on each panel are estimated, after the first of all."""
+    ratios = list[float]()
+    for order in permutations(PANELS):
+        with tempfile.TemporaryDirectory() as folder:
+            providers, first = {"rec": Recorded(dict(questions))}, True
+            async with pnyx.open_runner(settings_in(folder), providers=providers) as runner:
+                service = RunService(runner)
+                for protocol, panel, number in product(PROTOCOLS, order, range(EACH)):
+                    request = RunRequest(
+                        question=questions[number][0], protocol=protocol, models=models_of(panel)
+                    )
+                    spec = resolve(request, runner.settings)
+                    said = plan(spec, await service.cost_factor(spec)).expected_usd
+                    result = await (await service.start(spec)).result()
+                    if number == 0 and said and not first:
+                        ratios.append(result.usage["cost_usd"] / said)
+                    first = False
+    ratios.sort()
+    print(
+        f"{len(ratios)} first runs of a protocol on one of {len(PANELS)} panels  "
+        f"within 2x: {sum(0.5 <= ratio <= 2 for ratio in ratios)}  "
+        f"cost / expected: {ratios[0]:.2f} … {ratios[len(ratios) // 2]:.2f} … {ratios[-1]:.2f}"
+    )
 
 
 async def evaluate_twice(questions: Sequence[tuple[str, dict[str, str]]]) -> None:
@@ -156,3 +198,4 @@ if __name__ == "__main__":
     recorded = read(parser.parse_args().file, QUESTIONS + 2 * EVALUATED)
     report(asyncio.run(measure(recorded[:QUESTIONS])))
     asyncio.run(evaluate_twice(recorded[QUESTIONS:]))
+    asyncio.run(measure_panels(recorded))

@@ -24,8 +24,8 @@ from pnyx.core.events import CallStarted
 from pnyx.core.models import Usage
 from pnyx.providers.base import Call, Completion
 from pnyx.providers.registry import Providers
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.runner import Runner
 
 MEDIAN_S, TAIL_S, TAIL = 0.05, 1.0, 0.02

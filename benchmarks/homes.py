@@ -27,8 +27,8 @@ from pnyx.core.events import CallFinished, CallStarted, Event, RunFinished
 from pnyx.core.models import Payer
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.run_rows import new_id
 from pnyx.run.runner import Runner
 from pnyx.store import Database, copying

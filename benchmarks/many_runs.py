@@ -27,7 +27,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from benchmarks.homes import SETTINGS, build, restore_into
-from pnyx.interfaces.cursor import cursor_after
+from pnyx.interfaces.records.cursor import cursor_after
 from pnyx.store import Database
 from pnyx.store.records import runs as store
 from tests.support.assistants import HELLO

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from pnyx import protocols
 from pnyx.errors import PnyxError
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.protocols.call_bounds import call_bounds
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.result import Result
 from pnyx.run.runner import Runner
 

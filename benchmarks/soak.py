@@ -21,8 +21,8 @@ from pathlib import Path
 
 from benchmarks.scripted import settings
 from pnyx.core.events import CallFailed, CallFinished, CallStarted
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.runner import Runner
 from pnyx.store.records import runs as store
 from tests.support.scripted import RemoteHost, spawn

@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.overhead import cpu, finished_debate, reply_text, settings
 from pnyx.core.models import Usage
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.service.run_service import RunService
 from pnyx.providers.base import Completion
 from pnyx.providers.fake import FakeProvider
 from pnyx.providers.registry import Providers

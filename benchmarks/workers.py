@@ -28,8 +28,8 @@ from sqlalchemy import Connection, text
 from pnyx.config.load import load
 from pnyx.config.schema import Settings
 from pnyx.run.calls.turns import LATE_S, SharedTurns, StoredTurns, spacing_of
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.runner import Runner
 from pnyx.store import Database
 from pnyx.store.queue import Queue

@@ -24,8 +24,8 @@ from pnyx.core.text import Draft
 from pnyx.errors import IllegalPhase, NoQuorum, ProviderError, ScriptError, SeatAbsent, UsageError
 from pnyx.protocols import loaded
 from pnyx.run.drive import Where, drive
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.testing import (
     ProtocolDriver,
     ScriptedProvider,

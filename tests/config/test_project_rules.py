@@ -20,7 +20,7 @@ from pnyx.config.project_rules import SEATS, is_restricted, needs_trust
 from pnyx.config.schema import SECTIONS
 from pnyx.errors import ConfigError, UsageError
 from pnyx.interfaces.cli.actions.integrate import _argv
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.providers.catalogue import parse_seats
 from pnyx.providers.embedded.weights_sources import _client
 from tests.support.sources import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.errors import ConfigError
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 
 HOST = '[providers.lab]\nkind = "openai"\nbase_url = "{}"\n'
 

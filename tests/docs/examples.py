@@ -34,7 +34,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from pnyx.run import resolve, run_rows, spec
+from pnyx.run import run_rows, spec
+from pnyx.run.options import resolve
 from tests.interfaces.shell import exit_code
 from tests.support.script import Request
 from tests.support.scripted import ScriptedHost

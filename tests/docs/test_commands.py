@@ -42,7 +42,8 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 def problem(words: list[str]) -> str | None:
     """What is wrong with a command, or None."""
-    context = click.Context(cli)
+    # Its settings too: a command keeps the option for help that its first context made.
+    context = click.Context(cli, **cli.context_settings)
     command: click.Command | None = cli
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         command = command.get_command(context, words[0])
@@ -57,7 +58,7 @@ def problem(words: list[str]) -> str | None:
         return f"{command.name} has no {unknown[0]}"
     if any(SHELL & set(word) for word in words) or isinstance(command, click.Group):
         return None
-    context = click.Context(command, ignore_unknown_options=True)
+    context = click.Context(command, parent=context, ignore_unknown_options=True)
     try:
         _, left, _ = command.make_parser(context).parse_args(list(words))
     except click.UsageError:

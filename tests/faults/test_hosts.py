@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import pnyx
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.run.calls.circuit_breaker import PAUSE_S, RUNS, CircuitBreakers
 from pnyx.run.runner import Runner
 from tests.faults.trial import KEY, RETRIES, Trial

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 import pnyx
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.run.runner import Runner
 from pnyx.store import postgresql
 from tests.faults.trial import Trial, soon

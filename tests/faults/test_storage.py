@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import pnyx
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.run.runner import Runner
 from pnyx.store import sqlite as sqlite_module
 from pnyx.store.schema import REVISION

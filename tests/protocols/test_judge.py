@@ -12,8 +12,8 @@ from pnyx.config.load import load
 from pnyx.core.models import Seat
 from pnyx.core.steps import Ask
 from pnyx.errors import UsageError
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel
 from tests.support.seats import seat

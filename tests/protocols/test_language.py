@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pnyx
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.protocols import names
 
 CONFIGURED = """

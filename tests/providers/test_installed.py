@@ -13,7 +13,7 @@ import pytest
 
 from pnyx.config.schema import OWN, ProviderSettings, Settings
 from pnyx.errors import ConfigError, ProviderError
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.providers.base import Call, Message, ensure_open
 from pnyx.providers.catalogue import Catalogue
 from pnyx.providers.default_panel import default_panel

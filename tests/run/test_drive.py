@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -34,6 +34,7 @@ class Handler:
         self.entered: list[tuple[str, str, int]] = []
         self.order: list[str] = []
         self.closed: list[tuple[str, int]] = []
+        self.followed: list[str] = []
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply:
         self.keys.append(key)
@@ -55,6 +56,9 @@ class Handler:
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
         self.closed = [(key, n) for n in late]
+
+    def follow(self, protocol: str, options: Mapping[str, Any]) -> None:
+        self.followed.append(protocol)
 
     async def enter(self, key: str, step: Enter, where: Where) -> None:
         self.keys.append(key)
@@ -295,6 +299,20 @@ async def test_a_parallel_branch_may_not_change_the_phase() -> None:
 
     with pytest.raises(ScriptError, match="parallel branch"):
         await run(script, (START, "x"))
+
+
+@pytest.mark.parametrize("closing", [True, False])
+async def test_it_is_said_which_protocol_answers_in_place_of_that_of_the_run(closing: bool) -> None:
+    async def child(brief: Brief, panel: Panel) -> Decision:
+        return Decision(answer="child's")
+
+    async def script(brief: Brief, panel: Panel) -> Decision:
+        await panel.all([panel.run("child", brief, closing=True)])  # one of several
+        return await panel.run("child", brief, closing=closing)
+
+    handler = Handler()
+    await run(script, handler=handler, child=protocol(child, name="child"))
+    assert handler.followed == ["child"] * closing
 
 
 async def test_a_halt_lets_calls_in_flight_be_recorded_first() -> None:

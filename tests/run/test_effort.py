@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pnyx
 from pnyx.config.schema import ModelSettings
 from pnyx.core.thinking import Thinking
 from pnyx.errors import ConfigError, UsageError
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.interfaces.views.plan import plan
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.batch import request_key
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
+from pnyx.run.spending.expectation import kind_of, panel_of
 
 SEATS = ("m:a", "m:b", "m:c")
 CONFIGURED = """
@@ -97,6 +100,49 @@ async def test_the_table_of_a_phase_holds_for_its_ballots(
     assert efforts == {"ballot": "medium", "approval": "none"}
 
 
+async def test_a_request_for_a_phase_or_a_seat_comes_before_one_for_all(settings: pnyx.Settings) -> None:
+    named = {"m:a": "high", "3": 700, "proposing": 900, "voting": "low"}
+    made = await calls(settings, effort="medium", efforts=named)
+    proposals, reviews = sent(made[:3]), sent(made[3:6])
+    assert proposals == {"a": ("high", 900, 1900), "b": ("medium", 900, 1900), "c": ("medium", 900, 1900)}
+    assert reviews == {"a": ("high", None, 1000), "b": ("medium", None, 1000), "c": ("medium", 700, 1700)}
+    efforts = {call.schema.name: call.effort for call in made if call.schema}
+    assert efforts == {"ballot": "low", "approval": "none"}
+
+
+@pytest.mark.parametrize(
+    ("names", "third"),
+    [
+        ({"3": "low", "m:one": "high"}, "low"),  # a number before a model
+        ({"m:one": "high", "3": "low"}, "low"),
+        ({"one": "high"}, "high"),  # without its provider
+        ({"last": "none"}, "none"),  # as the panel names it
+        ({"Judge": "low"}, None),
+        ({"m:z": "low"}, None),
+    ],
+)
+def test_seats_are_named_as_for_roles(
+    settings: pnyx.Settings, names: dict[str, str | int], third: str | None
+) -> None:
+    request = RunRequest(
+        question="Why?", models=("m:one*2", "last=m:one"), protocol="moa", judge="m:z", efforts=names, seed=1
+    )
+    made = resolve(request, settings)
+    asked = [(made.efforts_of_seats.get(seat.label) or {}).get("effort") for seat in made.seats]
+    assert asked[2] == third
+    assert asked[0] == names.get("m:one", names.get("one"))
+    assert made.judge is not None
+    named_judge = names.get("Judge", names.get("m:z"))
+    assert made.efforts_of_seats.get(made.judge.label, {}).get("effort") == named_judge
+    plain = resolve(replace(request, efforts={}), settings)
+    elsewhere = resolve(replace(request, seed=2), settings)
+    assert elsewhere.same_request(made)
+    assert not plain.same_request(made)
+    assert kind_of(elsewhere) == kind_of(made) != kind_of(plain)
+    assert panel_of(elsewhere) == panel_of(made) != panel_of(plain)
+    assert request_key(made) != request_key(plain)
+
+
 async def test_thinking_leaves_room_for_the_answer_in_a_short_reply(settings: pnyx.Settings) -> None:
     models = {**settings.models, "m:a": ModelSettings(max_output=400)}
     made = await calls(settings.model_copy(update={"models": models}), thinking_tokens=5000)
@@ -125,6 +171,16 @@ def test_the_language_is_that_of_the_request_or_the_settings(settings: pnyx.Sett
         ({"effort": "max"}, "effort must be one of none, low, medium, high, not 'max'"),
         ({"thinking_tokens": -1}, "thinking_tokens must be a whole number from 0 to 100000000, not -1"),
         ({"thinking_tokens": True}, "thinking_tokens must be a whole number from 0 to 100000000, not True"),
+        (
+            {"efforts": {"proposing": "max"}},
+            "efforts.proposing must be one of none, low, medium, high, or a number of tokens from 0 to "
+            "100000000, not 'max'",
+        ),
+        (
+            {"efforts": {"votin": "low"}},
+            "there is no phase and no seat 'votin' for an effort; did you mean voting? Phases are",
+        ),
+        ({"efforts": {"4": "low"}}, "there is no phase and no seat '4' for an effort; phases are"),
         ({"language": "German"}, "language must be a language tag such as en, de or pt-BR, not 'German'"),
         ({"language": ""}, "language must be a language tag such as en, de or pt-BR, not ''"),
     ],
@@ -133,7 +189,7 @@ def test_other_values_are_refused(settings: pnyx.Settings, request_fields: Any, 
     request = RunRequest(question="Why?", models=SEATS, **request_fields)
     with pytest.raises(UsageError) as caught:
         resolve(request, settings)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pnyx.core.context.files import File
 from pnyx.core.events import Budget, CallFailed, CallStarted
 from pnyx.core.models import NUSD
 from pnyx.protocols import get
+from pnyx.protocols.auto import ROUTINGS
 from pnyx.run.calls.limits import Limits
 from pnyx.run.handle import RunHandle
 from pnyx.run.result import Result
@@ -160,6 +161,7 @@ async def test_no_second_request_is_sent_under_a_limit_that_the_budget_lowered(
         assert len(started) == requests
 
 
+CLASSES = tuple(ROUTINGS["vote-first"].routes)
 SHARED: list[tuple[str, int, dict[str, Any]]] = [
     ("consensus", 2, {}),
     ("consensus", 9, {}),
@@ -173,6 +175,10 @@ SHARED: list[tuple[str, int, dict[str, Any]]] = [
     # With the thoughts they cost several times what is expected.
     ("council", 2, {"thoughts": 1500}),
     ("moa", 3, {"thoughts": 1500}),
+    # Which protocol answers, and so what a run costs, is known after its first call.
+    ("auto", 4, {"classes": CLASSES}),
+    ("auto", 7, {"classes": CLASSES, "factor": 4.0}),
+    ("auto", 7, {"classes": CLASSES, "thoughts": 1500}),
 ]
 
 

@@ -53,23 +53,30 @@ UNSET, OFF = Thinking(), Thinking("none", 0)
 LEVELS = st.builds(Thinking, st.sampled_from([None, *EFFORTS]), st.sampled_from([None, 0, 1000, 2000]))
 
 
-@given(request=LEVELS, of_phase=LEVELS, model=LEVELS, run=LEVELS)
+@given(LEVELS, LEVELS, LEVELS, LEVELS, LEVELS, LEVELS)
 def test_thinking_is_that_of_the_request_then_the_phase_the_model_and_the_run(
-    request: Thinking, of_phase: Thinking, model: Thinking, run: Thinking
+    asked: Thinking, of_seat: Thinking, request: Thinking, of_phase: Thinking, model: Thinking, run: Thinking
 ) -> None:
+    """asked: for the phase, of_seat: for the seat, request: for all."""
     one = spec(effort=request.effort, thinking_tokens=request.tokens)
+    label, other = (seat.label for seat in one.seats[:2])
+    named = {label: asdict(of_seat), other: {"tokens": 10**6}}
+    one = replace(one, efforts_of_phases={"vote": asdict(asked)}, efforts_of_seats=named)
     limits = replace(
         one.limits, effort=run.effort, thinking_tokens=run.tokens, phases={"vote": asdict(of_phase)}
     )
     one = Spec.from_json(json.loads(json.dumps(replace(one, limits=limits).to_json())))
     seat = replace(one.seats[0], effort=model.effort, thinking_tokens=model.tokens)
-    assert one.thinking(seat, "vote") == Thinking.first([request, of_phase, model, run])
-    assert one.thinking(seat, "judge") == Thinking.first([request, model, run])
+    others = [of_seat, request]
+    assert one.thinking(seat, "vote") == Thinking.first([asked, *others, of_phase, model, run])
+    assert one.thinking(seat, "judge") == Thinking.first([*others, model, run])
     # A ballot needs no thoughts, and may have some only where its phase is configured.
     needs_none = one.thinking(seat, "judge", "none")
-    assert needs_none == (OFF if Thinking.first([request, model, run]) == OFF else Thinking("none"))
-    ballot, general = one.thinking(seat, "vote", "none"), Thinking.first([request, of_phase, model, run])
-    configured = Thinking("none") if of_phase == UNSET else Thinking.first([of_phase])
+    assert needs_none == (OFF if Thinking.first([*others, model, run]) == OFF else Thinking("none"))
+    ballot = one.thinking(seat, "vote", "none")
+    general = Thinking.first([asked, *others, of_phase, model, run])
+    named_phases = [level for level in (asked, of_phase) if level != UNSET]
+    configured = Thinking.first(named_phases) if named_phases else Thinking("none")
     assert ballot == (OFF if general == OFF else configured)
     for phase in ("vote", "judge"):
         for effort in (None, EFFORTS[0]):

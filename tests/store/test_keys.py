@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from pnyx.errors import NotFound, Taken, Unreadable
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.run.options.key_limits import key_limits, limits_of_keys
 from pnyx.store import Database, keys
 from pnyx.store.keys import KeyUse, StoredKey

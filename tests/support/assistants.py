@@ -16,8 +16,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent, jsonrpc_message_adapter
 
 from pnyx.interfaces.mcp.connection import Connection
-from pnyx.interfaces.open_settings import open_settings
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.process.open_settings import open_settings
+from pnyx.interfaces.service.run_service import RunService
 from tests.support import forked
 from tests.support.browsing import Serve
 from tests.support.serving import SERVER_KEY, ServerHandle

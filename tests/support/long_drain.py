@@ -9,7 +9,7 @@ import sys
 
 from pnyx.interfaces.cli import main
 from pnyx.interfaces.cli.actions import serve
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.service.run_service import RunService
 
 DRAIN_S = 300.0
 setattr(serve, "DRAIN_S", DRAIN_S)  # noqa: B010 (a constant)

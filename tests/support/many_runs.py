@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 import pnyx
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.run.runner import Runner
 
 

@@ -13,11 +13,11 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
+from pnyx.interfaces.access.keys import Keys, hash_key
 from pnyx.interfaces.http.app import open_app
 from pnyx.interfaces.http.listening import listen, server_config
-from pnyx.interfaces.keys import Keys, hash_key
-from pnyx.interfaces.open_settings import open_settings
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.process.open_settings import open_settings
+from pnyx.interfaces.service.run_service import RunService
 from pnyx.run.runner import Runner
 from pnyx.telemetry.log import JsonLog
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -48,12 +48,15 @@ def sized_text(tokens: int, seed: object) -> str:
 class SizedHost(Host):
     """Answers each prompt by what it asks for. factor: of the usual length of a reply.
 
-    A reply longer than `max_tokens` is cut off there, as hosts do.
+    classes: of questions, of which each has one by its words; without them, all have the first one. A reply
+    longer than `max_tokens` is cut off there, as hosts do.
     """
 
-    def __init__(self, factor: float = 1.0, pause: float = 0.0, thoughts: int = 0) -> None:
+    def __init__(
+        self, factor: float = 1.0, pause: float = 0.0, thoughts: int = 0, classes: Sequence[str] = ()
+    ) -> None:
         super().__init__(self.reply, pause=pause)
-        self.factor, self.thoughts = factor, thoughts
+        self.factor, self.thoughts, self.classes = factor, thoughts, classes
 
     def reply(self, call: Call) -> str:
         """Return the whole reply to `call`."""
@@ -65,7 +68,10 @@ class SizedHost(Host):
             return sized_text(int(tokens * spread * self.factor), seed)
 
         if call.schema is not None:
-            return json.dumps(_object(call.schema.document["properties"], text))
+            values = _object(call.schema.document["properties"], text)
+            if self.classes and "class" in values:
+                values["class"] = self.classes[crc32(seed.encode()) % len(self.classes)]
+            return json.dumps(values)
         answer = f"{text(ANSWER)}\n\nFinal answer: {crc32(call.model.encode()) % 3}"
         if "BEST:" in call.prompt:
             return f"{text(REASON)}\nBEST: Participant A\n{answer}"

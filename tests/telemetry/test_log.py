@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 
-from pnyx.config.telemetry_settings import LogLevel
+from pnyx.config.tables.telemetry import LogLevel
 from pnyx.core.events import CallFailed, CallStarted, Event, RunFinished, Token, UnknownEvent
 from pnyx.run.observer import ORIGIN, Announcement, Origin, RunClosed, RunEvent, RunOpened
 from pnyx.telemetry.log import JsonLog

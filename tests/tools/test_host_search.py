@@ -22,8 +22,8 @@ from pnyx.providers.base import Call, Completion
 from pnyx.providers.registry import Providers
 from pnyx.run.calls.host_search import SEARCHES
 from pnyx.run.handle import RunHandle
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.runner import Runner
 from pnyx.run.spending.budget import OVERHEAD_TOKENS, SEARCH_TOKENS
 from pnyx.store.money import ledger

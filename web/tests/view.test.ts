@@ -1,4 +1,4 @@
-/** The reducer on runs recorded from `pnyx serve` (`python -m tests.interfaces.page_runs`). */
+/** The reducer on runs recorded from `pnyx serve` (`python -m tests.interfaces.page.runs`). */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";

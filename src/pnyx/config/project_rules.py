@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from ..core.caching.regex import regex
 from ..core.thinking import EFFORTS
 from .layers import Key, Layer, Value
-from .panel_settings import RESTRICTED_KEYS, split_seat
 from .schema import SECTIONS, RunSettings
+from .tables.panels import RESTRICTED_KEYS, split_seat
 
 __all__ = ["RESTRICTED", "Usual", "can_need_trust", "is_restricted", "needs_trust"]
 

@@ -19,14 +19,14 @@ from ..plugins import PROTOCOLS, PROVIDERS
 from ..plugins import names as installed
 from ..similar import among, nearest
 from ..times import parse_duration
-from .base_url import BaseUrl, HostUrl
 from .database_url import parse_database_url
 from .layers import Key, Layer, Value
-from .panel_settings import PanelName, PanelSettings, SavedPanel
 from .paths import expand_path
-from .server_settings import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
-from .table import Table
-from .telemetry_settings import TelemetrySettings
+from .tables.base import Table
+from .tables.base_url import BaseUrl, HostUrl
+from .tables.panels import PanelName, PanelSettings, SavedPanel
+from .tables.server import KeyLimits, McpSettings, ServedModel, ServeSettings, WorkerSettings
+from .tables.telemetry import TelemetrySettings
 
 __all__ = [
     "KEEP",

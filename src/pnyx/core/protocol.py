@@ -14,9 +14,12 @@ from .models import Seat
 from .phases import Phases
 from .steps import Panel, Step
 
-__all__ = ["ExpectedCalls", "InnerCalls", "Option", "Protocol", "Scope", "Script"]
+__all__ = ["Chosen", "ExpectedCalls", "InnerCalls", "InnerExpected", "Option", "Protocol", "Scope", "Script"]
 
 Script: TypeAlias = Callable[[Brief, Panel], Coroutine[Step[Any], Any, Decision]]
+Chosen: TypeAlias = tuple[str, Mapping[str, Any]]
+"""A protocol that answers in place of the one that runs it: its name, and options that differ from its
+configured ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +97,29 @@ class InnerCalls(Interface):
         ...
 
 
+class InnerExpected(Interface):
+    """Maps the name of a protocol to the calls that it is expected to make on the same seats."""
+
+    def __call__(self, name: str, options: Mapping[str, Any] = ..., /) -> Sequence[ExpectedCalls]:
+        """options: those that differ from its configured ones."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What the number of calls of a run depends on.
 
     responses: how many answers the request supplies. inner: the calls of another protocol on the same seats.
-    expected: protocol name -> the calls that it is expected to make on them.
+    expected: those that it is expected to make. chosen: the protocol that answers in place of this one; None
+    if that is not known yet.
     """
 
     seats: tuple[Seat, ...]
     options: Mapping[str, Any]
     responses: int
     inner: InnerCalls
-    expected: Callable[[str], Sequence[ExpectedCalls]]
+    expected: InnerExpected
+    chosen: Chosen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,7 @@ class Protocol:
     protocol accepts none.
     calls: the least and the most calls if no seat fails; the most includes every repair by `ask_verdict`.
     expected: the calls of a usual run, for the expected cost; None: halfway between the least and the most.
+    routes: the protocols of which it runs one in its place; None: it answers itself.
     presets: the options that `--quick` and `--deep` set.
     composable: whether another protocol may run it on a part of a question.
     nouns: phase -> the word by which views call a seat's contribution, if it differs from the phase.
@@ -133,6 +147,7 @@ class Protocol:
     quorum_given: int | None = None
     calls: Callable[[Scope], tuple[int, int]] | None = None
     expected: Callable[[Scope], Sequence[ExpectedCalls]] | None = None
+    routes: Callable[[Scope], Sequence[Chosen]] | None = None
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     composable: bool = True
     nouns: Mapping[str, str] = field(default_factory=dict)

@@ -31,18 +31,18 @@ from ..files.read import read_files
 from ..providers.adapter import AnyProvider
 from ..providers.registry import Providers
 from ..run.handle import RunHandle
+from ..run.options.request import OPTIONS, RunRequest
+from ..run.options.resolve import Amount, check_arguments, find_protocol, resolve
 from ..run.options.responses import Response
-from ..run.request import OPTIONS, RunRequest
-from ..run.resolve import Amount, check_arguments, find_protocol, resolve
 from ..run.result import Result
 from ..run.runner import Runner
 from ..similar import among
 from ..store.records.labels import LabelChange
-from .existing_database import existing_database
-from .open_settings import open_settings
-from .option_names import with_keywords
-from .run_records import RunRecords
-from .service import RunService
+from .process.open_settings import open_settings
+from .records.existing_database import existing_database
+from .records.runs import RunRecords
+from .requests.option_names import with_keywords
+from .service.run_service import RunService
 
 __all__ = [
     "aggregate",
@@ -90,6 +90,7 @@ async def ask(
     seed: int | None = None,
     effort: str | None = None,
     thinking_tokens: int | None = None,
+    efforts: Mapping[str, str | int] | None = None,
     language: str | None = None,
     instructions: str | None = None,
     answer_schema: Mapping[str, Any] | None = None,
@@ -131,10 +132,7 @@ async def aggregate(question: str, *, responses: Iterable[Response] = (), **requ
 
 
 async def deliberate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
-    """Debate where answers differ, from `responses` or from the panel. The rest as in `aggregate`.
-
-    The first response counts as the first seat's answer, and so on.
-    """
+    """Debate where answers differ: `responses`, one a seat in order, or the panel's. As `aggregate` else."""
     return await ask(question, protocol="deliberate", responses=responses, **request)
 
 

@@ -19,7 +19,7 @@ from ..core.models import Seat
 from ..core.parsing.verdicts import QUESTION_CLASS_FORM, ROUTING_CLASS_FORM
 from ..core.phases import START, Phases, Transition
 from ..core.prose.requests import request_kind
-from ..core.protocol import Option, Protocol, Scope
+from ..core.protocol import Chosen, Option, Protocol, Scope
 from ..core.steps import Brief, Decision, Panel
 from ..core.text import Draft, Material
 from ..errors import SeatAbsent
@@ -92,11 +92,16 @@ async def _classify(brief: Brief, panel: Panel, seat: Seat, routing: Routing) ->
     return str(verdict.value)
 
 
-def _calls(scope: Scope) -> tuple[int, int]:
+def _routes(scope: Scope) -> list[Chosen]:
     routing = ROUTINGS[scope.options["routing"]]
     small = routing.classifier(scope.seats) is None
-    routes, asked = routing.reachable(scope.options["decompose"], small), not small
-    bounds = [scope.inner(route.protocol, route.settings(scope.options)) for route in routes]
+    reachable = routing.reachable(scope.options["decompose"], small)
+    return [(route.protocol, route.settings(scope.options)) for route in reachable]
+
+
+def _calls(scope: Scope) -> tuple[int, int]:
+    asked = ROUTINGS[scope.options["routing"]].classifier(scope.seats) is not None
+    bounds = [scope.inner(*route) for route in _routes(scope)]
     return asked + min(least for least, _ in bounds), 2 * asked + max(most for _, most in bounds)
 
 
@@ -116,6 +121,7 @@ PROTOCOL = Protocol(
     },
     calls=_calls,
     expected=expected.auto,
+    routes=_routes,
     presets={"quick": {"decompose": False, "council_rounds": 1}, "deep": {"council_rounds": 10}},
     judged=True,
     composable=False,

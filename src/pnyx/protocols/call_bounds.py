@@ -7,11 +7,11 @@ from typing import Any
 
 from ..core.context.reply_sizes import ANSWER
 from ..core.models import Seat
-from ..core.protocol import ExpectedCalls, Protocol, Scope
+from ..core.protocol import Chosen, ExpectedCalls, Protocol, Scope
 from ..errors import ConfigError
 from . import get
 
-__all__ = ["call_bounds", "expected_calls"]
+__all__ = ["call_bounds", "expected_calls", "routes"]
 
 
 def call_bounds(
@@ -37,12 +37,26 @@ def expected_calls(
     options: Mapping[str, Any],
     tables: Mapping[str, Mapping[str, Any]] = {},
     responses: int = 0,
+    chosen: Chosen | None = None,
 ) -> Sequence[ExpectedCalls]:
-    """Return the calls of a usual run of `protocol`. Arguments and errors: as in `call_bounds`."""
+    """Return the calls of a usual run of `protocol`. Arguments and errors: as in `call_bounds`.
+
+    chosen: the protocol that answers in its place, if that is known.
+    """
     if protocol.expected is not None:
-        return protocol.expected(_scope(seats, options, tables, responses))
+        return protocol.expected(_scope(seats, options, tables, responses, chosen))
     least, most = call_bounds(protocol, seats, options, tables, responses)
     return [ExpectedCalls((least + most) / 2, ANSWER.usual, reads=2 * ANSWER.usual)]
+
+
+def routes(
+    protocol: Protocol,
+    seats: tuple[Seat, ...],
+    options: Mapping[str, Any],
+    tables: Mapping[str, Mapping[str, Any]] = {},
+) -> Sequence[Chosen]:
+    """Return the protocols of which `protocol` runs one in its place. Arguments: as in `call_bounds`."""
+    return [] if protocol.routes is None else protocol.routes(_scope(seats, options, tables, 0))
 
 
 def _scope(
@@ -50,6 +64,7 @@ def _scope(
     options: Mapping[str, Any],
     tables: Mapping[str, Mapping[str, Any]],
     responses: int,
+    chosen: Chosen | None = None,
 ) -> Scope:
     def resolved(name: str, own: Mapping[str, Any] = {}) -> tuple[Protocol, Mapping[str, Any]]:
         other = get(name)
@@ -59,8 +74,8 @@ def _scope(
         other, inner_options = resolved(name, own)
         return call_bounds(other, seats, inner_options, tables)
 
-    def expected(name: str) -> Sequence[ExpectedCalls]:
-        other, inner_options = resolved(name)
+    def expected(name: str, own: Mapping[str, Any] = {}) -> Sequence[ExpectedCalls]:
+        other, inner_options = resolved(name, own)
         return expected_calls(other, seats, inner_options, tables)
 
-    return Scope(seats, options, responses, inner, expected)
+    return Scope(seats, options, responses, inner, expected, chosen)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..core.context import reply_sizes as sizes
 from ..core.models import cheapest
-from ..core.protocol import ExpectedCalls, Scope
+from ..core.protocol import Chosen, ExpectedCalls, Scope
 
 __all__ = [
     "aggregate",
@@ -109,10 +109,12 @@ def council(scope: Scope) -> list[ExpectedCalls]:
 
 
 def decompose(scope: Scope) -> list[ExpectedCalls]:
-    tasks = min(3, scope.options["max_subtasks"])
+    tasks, plan = min(3, scope.options["max_subtasks"]), ExpectedCalls(1, sizes.PLAN.usual, by="cheapest")
+    if scope.chosen:  # the question was of one part
+        return [plan, *scope.expected(*scope.chosen)]
     inner = scope.expected(scope.options["inner"])
     return [
-        ExpectedCalls(1, sizes.PLAN.usual, by="cheapest"),
+        plan,
         *(replace(calls, count=tasks * calls.count) for calls in inner),
         ExpectedCalls(1, ANSWER, tasks * ANSWER, "strongest"),
     ]
@@ -122,7 +124,8 @@ def auto(scope: Scope) -> list[ExpectedCalls]:
     # On a panel of small models words classify, and there is a vote without a debate.
     small = scope.options["routing"] != "classic" and all(seat.short_prompts for seat in scope.seats)
     # Before the question is classified, a vote that may be debated is as likely as a debate.
-    routes = [scope.expected(name) for name in ("voting" if small else "deliberate", "consensus")]
+    usual: list[Chosen] = [("voting" if small else "deliberate", {}), ("consensus", {})]
+    routes = [scope.expected(*route) for route in ([scope.chosen] if scope.chosen else usual)]
     return [
         ExpectedCalls(0 if small else 1, sizes.QUESTION_CLASS.usual, by="cheapest"),
         *(replace(calls, count=calls.count / len(routes)) for route in routes for calls in route),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
-from ..config.panel_settings import split_seat
 from ..config.schema import ModelSettings, Settings
+from ..config.tables.panels import split_seat
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import Problems, UsageError
@@ -25,6 +25,7 @@ __all__ = [
     "STRONG",
     "Catalogue",
     "ModelInfo",
+    "in_order_of_precedence",
     "judge_seat",
     "parse_seats",
     "seats",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 MAX_SEATS = 100
+LABEL = "Participant "
+"""How the label of a seat on the panel begins."""
 JUDGE = "Judge"
 """The label of a judge that has no seat on the panel."""
 WRITES_CACHE = ("anthropic",)
@@ -216,19 +219,12 @@ def seats(
     """
     letters = [_letter(n) for n in range(len(refs))]
     random.Random(f"{seed}/labels").shuffle(letters)
-    named = {name.removeprefix("Participant ").strip().upper(): role for name, role in (roles or {}).items()}
-    for name, role in (roles or {}).items():
-        # A role for a model is one for each of its seats.
-        found = [n for n, ref in enumerate(refs, 1) if name.strip() in (ref, ref.partition(":")[2])]
-        if found and not _is_place(name, letters):
-            del named[name.removeprefix("Participant ").strip().upper()]
-            named |= {str(n): role for n in found if str(n) not in named}
-    unknown = set(named) - set(letters) - {str(n + 1) for n in range(len(refs))}
-    if unknown:
-        raise UsageError(
-            f"there is no seat {min(unknown)!r} for a role: seats are 1 to {len(refs)}, or a model"
-        )
-    others = cast or [""] * len(refs)
+    labels = [LABEL + letter for letter in letters]
+    assigned = dict(enumerate(cast))
+    for name, found in in_order_of_precedence(roles or {}, labels, refs):
+        if not found:
+            raise UsageError(f"there is no seat {name!r} for a role: seats are 1 to {len(refs)}, or a model")
+        assigned |= dict.fromkeys(found, (roles or {})[name])
     infos: dict[str, ModelInfo] = {}
     problems = Problems()
     for ref in dict.fromkeys(refs):
@@ -236,19 +232,31 @@ def seats(
             infos[ref] = catalogue.describe_seat(ref)
     problems.check()
     return tuple(
-        _seat(
-            infos[ref],
-            f"Participant {letter}",
-            named.get(str(number), named.get(letter, others[number - 1])),
-        )
-        for number, (ref, letter) in enumerate(zip(refs, letters, strict=True), 1)
+        _seat(infos[ref], label, assigned.get(place, ""))
+        for place, (ref, label) in enumerate(zip(refs, labels, strict=True))
     )
 
 
-def _is_place(name: str, letters: Collection[str]) -> bool:
-    """Whether a name is the number or the label of a seat."""
-    bare = name.removeprefix("Participant ").strip().upper()
-    return bare.isdecimal() or bare in letters
+def in_order_of_precedence(
+    names: Iterable[str], labels: Sequence[str], refs: Sequence[str]
+) -> list[tuple[str, Sequence[int]]]:
+    """Return the names of seats, each with the places of its seats, from 0; later ones take precedence.
+
+    A name is a model, with or without its provider, then the label of a seat ("B", "Participant B"), and
+    last its number ("2"). It has no places if there is no such seat.
+    """
+    found = [(name, _places(name, labels, refs)) for name in names]
+    return [(name, places) for name, (_, places) in sorted(found, key=lambda one: one[1][0])]
+
+
+def _places(name: str, labels: Sequence[str], refs: Sequence[str]) -> tuple[int, Sequence[int]]:
+    """The rank of a kind of name, and its places."""
+    bare = name.strip()
+    if bare.isdecimal():
+        return 2, [n for n in range(len(refs)) if bare == str(n + 1)]
+    by_label = [n for n, one in enumerate(labels) if bare.upper() in (one.upper(), one.removeprefix(LABEL))]
+    models = [n for n, ref in enumerate(refs) if bare in (ref, ref.partition(":")[2])]
+    return (1, by_label) if by_label else (0, models)
 
 
 def split_names(specs: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]]]:

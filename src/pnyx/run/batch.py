@@ -156,6 +156,8 @@ def request_key(spec: Spec) -> str:
             phases=dict(limits.phases),
             effort=spec.effort,
             tokens=spec.thinking_tokens,
+            efforts_of_phases=dict(spec.efforts_of_phases),
+            efforts_of_seats=dict(spec.efforts_of_seats),
             language=spec.language,
             instructions=spec.instructions,
             answer_schema=spec.answer_schema,

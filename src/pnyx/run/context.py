@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from ..core.events import CallFailed, CallStarted, Event
 from ..core.models import NUSD
+from ..core.protocol import Chosen
 from ..errors import DeadlinePassed, NoQuorum, OutOfBudget
 from ..providers.base import Provider
 from ..providers.redaction import Redactor
@@ -48,7 +49,8 @@ class RunContext:
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
     `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
     process. unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
-    whether requests to hosts name the span of a call. counted_prompts: in this process.
+    whether requests to hosts name the span of a call. counted_prompts: in this process. chosen: the protocol
+    that answers in place of that of the run, once that is known.
     windows: model -> tokens to which its host made this process shorten a request, so that the next is not
     refused as often.
     """
@@ -81,6 +83,7 @@ class RunContext:
     counted_prompts: CountedPrompts = field(default_factory=CountedPrompts)
     windows: dict[str, int] = field(default_factory=dict)
     unaffordable: OutOfBudget | None = None
+    chosen: Chosen | None = None
     observer: Observer | None = None
     propagate: bool = False
 
@@ -111,6 +114,12 @@ class RunContext:
     def note_answer(self, tokens: int) -> None:
         """Remember the length of a whole answer."""
         self.shortest_answer = min(self.shortest_answer or tokens, tokens)
+
+    def follow(self, chosen: Chosen) -> None:
+        """Expect from here on what the protocol costs that answers in place of that of the run."""
+        self.chosen = chosen
+        if self.budget.claim is not None:
+            self.budget.claim.follow(chosen)
 
     def hold(self, connection: Connection, time: str) -> None:
         """Hold what the run needs still of the caps that it shares, see `RunBudget.hold`."""

@@ -68,7 +68,8 @@ class Where:
 class StepHandler(typing.Protocol):
     """Performs the leaves of the tree: calls, tools, phases and tallies.
 
-    close: stop waiting for the branches `late` of the parallel step at `key`.
+    close: stop waiting for the branches `late` of the parallel step at `key`. follow: from here on,
+    `protocol` with `options` makes the answer of the run.
     """
 
     async def ask(self, key: str, ask: Ask, where: Where) -> Reply: ...
@@ -82,6 +83,8 @@ class StepHandler(typing.Protocol):
     async def abstain(self, key: str, step: Abstain, where: Where) -> None: ...
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None: ...
+
+    def follow(self, protocol: str, options: Mapping[str, Any]) -> None: ...
 
 
 class Late(SeatAbsent):
@@ -221,6 +224,8 @@ class _Driver:
             case Run(name, brief, closing):
                 inner, inner_brief = self.resolve(name, brief)
                 path, last = f"{key}/{inner.name}", closing and self.where.closing
+                if last and root:
+                    self.handler.follow(inner.name, inner_brief.options)
                 return await drive(
                     inner, inner_brief, self.panel, self.handler, self.resolve, path, self.scheduler, last
                 )

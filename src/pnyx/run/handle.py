@@ -249,7 +249,7 @@ class RunHandle:
         if isinstance(why, ledger.Exhausted):
             event = exhausted_event(why, self.context.now())
             spent, calls = self.context.spent_nusd, self.context.settled_calls
-            event = with_rest(event, expect(self.spec), spent, calls)
+            event = with_rest(event, expect(self.spec, self.context.chosen), spent, calls)
             await self.context.journal.append(event)
             message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
             message = f"{why.because}. {message}" if why.because else message
@@ -283,7 +283,7 @@ class RunHandle:
             if status not in DECIDED or not context.spent_nusd:
                 return None
             spec, spent, made = context.spec, context.spent_nusd, context.settled_calls
-            return partial(learn_cost, spec=spec, spent=spent, calls=made)
+            return partial(learn_cost, spec=spec, spent=spent, calls=made, chosen=context.chosen)
         is_telling = status in DECIDED or (result is not None and result.stop_reason == "budget")
         spent, calls = context.spent_nusd, context.settled_calls if is_telling else 0
         return lambda connection: claim.end(connection, spent, calls, finished=status in DECIDED)

@@ -6,7 +6,7 @@ Recorded steps are read from the journal; all others are performed and recorded.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.events import BranchesClosed, CallFailed, PhaseEntered, SeatAbstained, ToolCalled, VoteTallied
@@ -58,6 +58,10 @@ class Performer:
         await self.context.journal.flush()
         self.context.write_off(branches, NOT_AWAITED)
         self.context.journal.buffer(BranchesClosed(**self._common(key, where), branches=tuple(branches)))
+
+    def follow(self, protocol: str, options: Mapping[str, Any]) -> None:
+        """Expect the costs of the protocol that answers in place of that of the run."""
+        self.context.follow((protocol, options))
 
     async def use(self, key: str, step: Use, where: Where) -> ToolResult:
         """Return the tool's result, from the journal if it is recorded. Raises `Halted`."""

@@ -25,7 +25,7 @@ from ..store.records import runs as store
 from .journal import Inherited
 from .leases.runs_at_once import check_runs_at_once
 from .options.key_limits import with_key_caps
-from .resolve import shared_caps
+from .options.resolve import shared_caps
 from .spec import Spec
 from .spending.budget import RunBudget, usd
 

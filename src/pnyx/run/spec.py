@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import protocols
 from ..config.layers import dotted
-from ..core.context.files import File, contents, file_rows
+from ..core.context.files import File, contents, file_of, file_rows, without_content
 from ..core.decision import Given
 from ..core.documents import build, to_document
 from ..core.models import MOST, REVISION, Payer, Price, Seat
@@ -19,7 +19,7 @@ from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
 from ..core.thinking import EFFORTS, Effort, Thinking
 from ..core.tool_calls import ToolOffer
-from ..errors import ConfigError, Problems, Unreadable, UsageError
+from ..errors import ConfigError, Problems, UsageError
 from ..prompts import load
 from ..protocols.shared.answer_form import with_form
 from ..protocols.shared.call_form import with_calls
@@ -49,10 +49,11 @@ class Spec:
     earlier runs teach, see `run.learned`. revision: of what protocols do, see `models.REVISION`. language:
     the tag of the language to answer in; None: that of the question. instructions, answer_schema: of the
     asker, for the answer. client_tools, tool_choice, parallel_tool_calls: see `client_tools`. effort,
-    thinking_tokens: of the request; see `thinking`. judge: the seat that closes, if the request names one; it
-    may be one of `seats`. files: what the question is about; as JSON without their contents, which are stored
-    apart, see `contents`. saved_panel: the name of the one that the request names. trace: the request and the
-    spans that the run belongs to, see `observer.renewed`.
+    thinking_tokens: of the request; see `thinking`. efforts_of_phases, efforts_of_seats: of the request, as
+    fields of `Thinking`, by the name of a phase and by the label of a seat. judge: the seat that closes, if
+    the request names one; it may be one of `seats`. files: what the question is about; as JSON without their
+    contents, which are stored apart, see `contents`. saved_panel: the name of the one that the request names.
+    trace: the request and the spans that the run belongs to, see `observer.renewed`.
     """
 
     question: str
@@ -94,6 +95,8 @@ class Spec:
     parallel_tool_calls: bool | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    efforts_of_phases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    efforts_of_seats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     files: tuple[File, ...] = ()
     judge: Seat | None = None
     saved_panel: str | None = None
@@ -195,22 +198,35 @@ class Spec:
     def thinking(self, seat: Seat, phase: str, effort: Effort | None = None) -> Thinking:
         """Return how much the seat may think in a call of `phase`. effort: see `Ask`.
 
-        Precedence: the request, the phase, the model, the run. A call with an effort of its own, such as a
-        ballot, keeps it, unless the phase is configured: a request for more thought is about answers, and one
-        for none about all calls.
+        Precedence: the request for the phase, for the seat, and for all; then the settings of the phase, the
+        model, and the run. A call with an effort of its own, such as a ballot, keeps it, unless its phase is
+        named: a request for more thought is about answers, and one for none about all calls.
         """
-        of_phase = Thinking(**self.limits.phases.get(phase, {}))
+        asked, configured = (
+            Thinking(**table.get(phase, {})) for table in (self.efforts_of_phases, self.limits.phases)
+        )
+        of_seat = Thinking(**self.efforts_of_seats.get(seat.label, {}))
         request, model, run = (Thinking(one.effort, one.thinking_tokens) for one in (self, seat, self.limits))
-        general = Thinking.first((request, of_phase, model, run))
+        general = Thinking.first((asked, of_seat, request, configured, model, run))
         if effort is None or general.effort == "none":
             return general
-        return Thinking(effort) if of_phase == Thinking() else Thinking.first((of_phase,))
+        of_phase = Thinking.first((asked, configured))
+        return Thinking(effort) if of_phase == Thinking() else of_phase
+
+    @property
+    def asked_thinking(self) -> tuple[Any, ...]:
+        """What the request says of thinking, for all, by phase and by seat, wherever the seats are; or ()."""
+        efforts = self.efforts_of_seats
+        named = [seat for seat in self.callable_seats if seat.label in efforts]
+        of_seats = sorted((seat.model, seat.role, *efforts[seat.label].items()) for seat in named)
+        asked = (self.effort, self.thinking_tokens, dict(self.efforts_of_phases), of_seats)
+        return () if asked == (None, None, {}, []) else asked
 
     def output_limit(self, seat: Seat) -> int:
         """Return the most output tokens of a call to the seat in any phase, thinking included."""
         thinking = [
             self.thinking(seat, phase, effort)
-            for phase in ("", *self.limits.phases)
+            for phase in ("", *self.limits.phases, *self.efforts_of_phases)
             for effort in (None, EFFORTS[0])
         ]
         most = self.limits.max_output_tokens + max(one.tokens or 0 for one in thinking)
@@ -235,8 +251,7 @@ class Spec:
             self.client_tools,
             self.tool_choice,
             self.parallel_tool_calls,
-            self.effort,
-            self.thinking_tokens,
+            self.asked_thinking,
             self.files,
             self.judge and self.judge.model,
             seats,
@@ -329,7 +344,7 @@ class Spec:
 
     def to_json(self) -> dict[str, Any]:
         document: dict[str, Any] = to_document(replace(self, files=()))
-        document["files"] = [_without_content(one) for one in self.files]
+        document["files"] = [without_content(one) for one in self.files]
         return document
 
     @classmethod
@@ -350,7 +365,7 @@ class Spec:
             items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
             if name in values:
                 values[name] = tuple(build(of, one, what) for one in items)
-        values["files"] = tuple(_file(one, what, contents) for one in values.get("files", ()))
+        values["files"] = tuple(file_of(one, what, contents) for one in values.get("files", ()))
         if (judge := values.get("judge")) is not None:
             values["judge"] = build(Seat, {**judge, **_price(judge, what)}, what)
         if "limits" in values:
@@ -365,22 +380,6 @@ def check_question(question: str) -> None:
     """Raise `UsageError` if there is no question."""
     if not question.strip():
         raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
-
-
-def _without_content(file: File) -> dict[str, Any]:
-    return {name: value for name, value in to_document(file).items() if name not in ("text", "image")}
-
-
-def _file(document: Mapping[str, Any], what: str, contents: Mapping[str, str] | None) -> File:
-    file = build(File, document, what)
-    if contents is None:
-        return file
-    if file.content not in contents:
-        raise Unreadable(
-            f"{what} cannot be read: the content of its file {file.name} is gone; restore it from a backup"
-        )
-    content = contents[file.content]
-    return replace(file, image=content) if file.is_image else replace(file, text=content)
 
 
 def _price(seat: Mapping[str, Any], what: str) -> dict[str, Any]:

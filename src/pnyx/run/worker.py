@@ -15,7 +15,7 @@ from contextlib import suppress
 from enum import Enum, auto
 from functools import partial
 
-from ..config.server_settings import KeyLimits
+from ..config.tables.server import KeyLimits
 from ..core.decision import FINAL
 from ..errors import Diverged, Fenced, NotFound, PnyxError, Running, StoreError
 from ..store.queue import Job, Queue

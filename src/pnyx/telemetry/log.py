@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ..config.telemetry_settings import LogLevel
+from ..config.tables.telemetry import LogLevel
 from ..run.observer import ORIGIN, Announcement, RunEvent
 from ..times import now, stamp
 from .log_fields import LEVELS, line_of

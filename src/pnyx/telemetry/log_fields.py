@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..config.telemetry_settings import LogLevel
+from ..config.tables.telemetry import LogLevel
 from ..core.events import (
     BranchesClosed,
     Budget,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..config.schema import Settings
-from ..config.telemetry_settings import LogLevel
+from ..config.tables.telemetry import LogLevel
 from ..extras import need
 from ..run.observer import Announcement
 from ..run.runner import Runner

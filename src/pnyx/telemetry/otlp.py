@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from .._version import __version__
-from ..config.telemetry_settings import TelemetrySettings
+from ..config.tables.telemetry import TelemetrySettings
 from ..run.leases.lease import this_worker
 from .instruments import INSTRUMENTS
 from .measure import Gauges

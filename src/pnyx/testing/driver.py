@@ -178,3 +178,6 @@ class _Handler:
 
     async def close(self, key: str, late: Sequence[int], where: Where) -> None:
         """Nothing to do: `Sequential` closes no branch that has started."""
+
+    def follow(self, protocol: str, options: Mapping[str, Any]) -> None:
+        """Nothing to do: a script costs nothing."""

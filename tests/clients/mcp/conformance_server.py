@@ -37,7 +37,7 @@ from mcp_types import (
 from pnyx.errors import UsageError
 from pnyx.interfaces.mcp.methods import METHODS, Method
 from pnyx.interfaces.mcp.peer import Peer
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.service.run_service import RunService
 
 __all__ = ["conformant", "with_key"]
 

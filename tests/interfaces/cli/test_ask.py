@@ -358,9 +358,11 @@ def test_real_models_are_explained_to_who_has_chosen_no_panel(
     assert ("Set one API key" in done.err) == (not chosen)
 
 
-def test_the_closing_line_names_the_panel_and_does_not_say_that_all_of_it_was_asked(
+def test_the_first_and_last_lines_name_the_panel_and_do_not_say_that_all_of_it_was_asked(
     lab: ScriptedHost,
 ) -> None:
     lab.on("*", text=ANSWER)
-    assert "\npanel of 3 · 1 call · " in pnyx("ask", "-p", "single", "Why?").err
+    done = pnyx("ask", "-p", "single", "Why?", "-m", "lab:alpha*2", "-m", "lab:beta").err
+    assert " · single · panel of 3: lab:alpha*2, lab:beta\n" in done
+    assert "\npanel of 3 · 1 call · " in done
     assert "\npanel of 3 · 4 calls · " in pnyx("ask", "-p", "voting", "Why?").err

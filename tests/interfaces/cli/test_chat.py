@@ -183,6 +183,16 @@ def test_commands_change_the_next_turns_and_cost_nothing(lab: ScriptedHost, talk
     assert "pnyx chat --resume" not in done.err
 
 
+def test_a_list_has_the_turns_and_how_to_continue_other_conversations(lab: ScriptedHost, talk: Talk) -> None:
+    lab.on("*", text="It is so.\nFinal answer: yes")
+    other = conversation_of(talk("/protocol single", "Earlier?").err)
+    done = talk("/protocol single", f"Why? {'very ' * 40}", "And then?", "/list")
+    turns = [line for line in done.err.splitlines() if re.match(r"\d  ", line)]
+    assert [line.split()[:3] for line in turns] == [["1", "single", "Why?"], ["2", "single", "And"]]
+    assert max(map(len, turns)) < 90
+    assert f"\npnyx chat --resume {other}  Earlier?\n" in done.err
+
+
 def test_rounds_presets_and_protocol_apply_to_the_next_run(lab: ScriptedHost, talk: Talk) -> None:
     talk("/rounds 2", "A?", "/quick", "B?", "/protocol single", "C?")
     runs = {run["question"]: run for run in pnyx("runs", "--json").json}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.interfaces.cli.actions.cost import OTHERS
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.service.run_service import RunService
 from tests.faults.trial import interrupt
 from tests.interfaces.cli.test_signals import wait_for_calls
 from tests.interfaces.shell import pnyx, spawn

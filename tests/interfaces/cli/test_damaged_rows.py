@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from pnyx.config.load import database_url
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 

@@ -18,7 +18,7 @@ from pnyx.core.answers.same.equivalence import same_answer
 from pnyx.errors import ProviderError
 from pnyx.interfaces.cli.actions import demo
 from pnyx.interfaces.cli.terminal.output import streams
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.providers.base import Completion
 from pnyx.providers.embedded.weights_table import KNOWN
 from pnyx.providers.registry import Providers

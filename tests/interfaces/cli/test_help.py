@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
+from click.shell_completion import CompletionItem
 
 from pnyx import __version__
-from pnyx.interfaces.cli import COMMANDS
+from pnyx.interfaces.cli import COMMANDS, cli, completing
 from tests.interfaces.reference import PAGE, page
 from tests.interfaces.shell import pnyx
 
@@ -18,7 +22,7 @@ NAMES = [name for section in COMMANDS.values() for name in section]
 LIBRARIES = "pydantic", "pydantic_ai", "sqlalchemy", "alembic", "rich", "httpx", "openai", "genai_prices"
 HEAVY = (
     *LIBRARIES,
-    "pnyx.run.resolve",
+    "pnyx.run.options.resolve",
     "pnyx.run.spec",
     "pnyx.run.runner",
     "pnyx.providers",
@@ -105,6 +109,33 @@ def test_the_shell_completes_commands_options_and_protocols(words: str, expected
         check=True,
     )
     assert expected in done.stdout
+
+
+@pytest.mark.parametrize(("metavar", "completed"), [("REF", "complete_models"), ("ID", "complete_runs")])
+def test_the_shell_completes_models_and_runs_wherever_one_is_named(
+    metavar: str, completed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(completing, completed, lambda *_: [CompletionItem("found")])
+
+    def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+        yield path, command
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                found = command.get_command(context, name)
+                assert found is not None
+                yield from commands(found, f"{path} {name}")
+
+    named = [
+        (path, param.name, [item.value for item in param.shell_complete(click.Context(command), "")])
+        for path, command in commands(cli, "pnyx")
+        # Runs that are held back are in PostgreSQL, which nothing completes from.
+        if not path.startswith("pnyx worker")
+        for param in command.params
+        if re.search(rf"\b{metavar}\b", param.metavar or "")
+    ]
+    assert len(named) > 9
+    assert not [one for one in named if one[2] != ["found"]]
 
 
 def test_an_argument_that_is_not_text_is_refused() -> None:

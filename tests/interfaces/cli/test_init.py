@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from tests.interfaces.conftest import KEY
 from tests.interfaces.shell import Done, pnyx, screen
 from tests.support.scripted import ScriptedHost

@@ -51,6 +51,7 @@ def swapped(name: str, place: int) -> str:
         (["ask", "Why?", "--budget", "0,50"], "'0,50' is not a number above zero; write 0.50 (see"),
         (["ask", "Why?", "--deadline", "5m"], "'5m' is not a number above zero; write 300 (see"),
         (["ask", "Why?", "--budget", "5m"], "'5m' is not a number above zero (see"),
+        (["ask", "Why?", "--effort", "vote=low"], "did you mean --effort-for vote=low? (see pnyx ask"),
         (
             ["ask", "Why?", "--effort", "hgih"],
             "'hgih' is not one of 'none', 'low', 'medium', 'high'; did you",

@@ -11,7 +11,7 @@ import pytest
 from pnyx.errors import ConfigError, NotFound
 from pnyx.interfaces import library
 from pnyx.interfaces.cli import COMMANDS
-from pnyx.interfaces.existing_database import SQLITE
+from pnyx.interfaces.records.existing_database import SQLITE
 from tests.interfaces.shell import pnyx
 from tests.support.postgres import PostgresServer
 from tests.support.scripted import ScriptedHost

@@ -89,7 +89,7 @@ def test_the_history_of_judged_runs_is_the_default(monkeypatch: pytest.MonkeyPat
         assert with_questions
         return history
 
-    monkeypatch.setattr("pnyx.interfaces.run_records.RunRecords.judgements", judgements)
+    monkeypatch.setattr("pnyx.interfaces.records.runs.RunRecords.judgements", judgements)
     document = pnyx("panel", "suggest", "--json").json
     assert document["questions"] == {"chosen_on": 100, "reported_on": 100}
     assert len(document["models"]) == 3

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.config.load import database_url
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT

@@ -15,8 +15,8 @@ import pytest
 from pnyx.config.load import database_url
 from pnyx.interfaces.cli.actions import runs as actions
 from pnyx.interfaces.cli.records import with_records
-from pnyx.interfaces.open_settings import open_settings
-from pnyx.interfaces.run_records import RunRecords
+from pnyx.interfaces.process.open_settings import open_settings
+from pnyx.interfaces.records.runs import RunRecords
 from pnyx.run.leases.lease import this_worker
 from pnyx.store import Database
 from pnyx.store.records.runs import RunRow, create

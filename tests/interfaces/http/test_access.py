@@ -11,9 +11,9 @@ from unittest.mock import AsyncMock
 import pytest
 from fastapi import FastAPI
 
-from pnyx.config.server_settings import ServeSettings
+from pnyx.config.tables.server import ServeSettings
 from pnyx.errors import StoreError
-from pnyx.interfaces.keys import FRESH_S
+from pnyx.interfaces.access.keys import FRESH_S
 from pnyx.store import keys as store
 from tests.interfaces.conftest import KEY
 from tests.interfaces.shell import pnyx

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.config.server_settings import NO_LIMITS, ServeSettings
+from pnyx.config.tables.server import NO_LIMITS, ServeSettings
 from pnyx.interfaces.http.access import Access
 
 PORT = 8642

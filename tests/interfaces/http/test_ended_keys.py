@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pnyx.interfaces.keys import FRESH_S
+from pnyx.interfaces.access.keys import FRESH_S
 from pnyx.store import keys as store
 from tests.interfaces.http.test_access import ASK
 from tests.support.scripted import ScriptedHost

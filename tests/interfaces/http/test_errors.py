@@ -158,7 +158,7 @@ async def test_a_server_error_does_not_count_as_a_disconnect(
         raise StoreError("the disk is gone")
         yield
 
-    monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
+    monkeypatch.setattr("pnyx.interfaces.service.follow.follow", broken)
     lab.latency = 0.5
     async with server.client() as client:
         answer = await client.post(f"/v1/{path}", json=body)
@@ -195,7 +195,7 @@ async def test_a_bug_ends_a_stream_with_an_error_event_and_is_logged_without_sec
         result = Result(**RESULT, detail={KEY: object()}).to_json()
         yield RunFinished(run_id="x", time="now", status="decided", result=result)
 
-    monkeypatch.setattr("pnyx.interfaces.follow.follow", broken)
+    monkeypatch.setattr("pnyx.interfaces.service.follow.follow", broken)
     async with server.client() as client:
         answer = await client.post(f"/v1/{path}", json=body)
     assert answer.status_code == 200

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import Connection
 
 from pnyx.core.events import CallFinished, CallStarted, Event, to_json
-from pnyx.interfaces import overviews
-from pnyx.interfaces.keys import LOCAL
+from pnyx.interfaces.access.keys import LOCAL
+from pnyx.interfaces.records import overviews
 from pnyx.interfaces.views.overview import overview
-from pnyx.run.request import RunRequest
+from pnyx.run.options.request import RunRequest
 from pnyx.store.records import entries
 from pnyx.store.records import runs as store
 from tests.interfaces.shell import pnyx

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from pnyx.errors import OverLimit
 from pnyx.interfaces.http.usage import WINDOW_S, StoredRate
-from pnyx.interfaces.run_records import RunRecords
+from pnyx.interfaces.records.runs import RunRecords
 from pnyx.store import Database, rates
 from tests.interfaces.http.test_limits import ask, refused
 from tests.support.scripted import ScriptedHost

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from pnyx.interfaces.http.listening import listen
-from pnyx.interfaces.open_settings import open_settings
+from pnyx.interfaces.process.open_settings import open_settings
 from tests.support.serving import open_server
 from tests.support.waiting import STALL_S
 

@@ -12,7 +12,7 @@ import pytest
 from pnyx.core.events import from_json, to_json
 from pnyx.interfaces.http import app as http_app
 from pnyx.interfaces.http.page import FOLDER, read_page
-from tests.interfaces.page_runs import FOLDER as FOLDER_OF_RUNS
+from tests.interfaces.page.runs import FOLDER as FOLDER_OF_RUNS
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, open_server
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import ConfigError, Forbidden
-from pnyx.interfaces.open_settings import open_settings
-from pnyx.interfaces.permissions import Permissions
+from pnyx.interfaces.access.permissions import Permissions
+from pnyx.interfaces.process.open_settings import open_settings
 from pnyx.run.options.key_limits import effective_limits
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from tests.interfaces.shell import pnyx, spawn
 from tests.support.assistants import over_http, text_of
 from tests.support.scripted import ScriptedHost

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sse_starlette.sse import SendTimeoutError
 
+from pnyx.interfaces.access.keys import LOCAL
 from pnyx.interfaces.http.streaming import run_events
-from pnyx.interfaces.keys import LOCAL
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, events_of, open_server

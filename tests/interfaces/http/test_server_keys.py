@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.config.server_settings import KeyLimits
+from pnyx.config.tables.server import KeyLimits
 from pnyx.errors import UsageError
-from pnyx.interfaces import keys
+from pnyx.interfaces.access import keys
+from pnyx.interfaces.access.key_admin import changed_limits, parse_expiry
 from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.key_log import FREE, MOST_CLIENTS, MOST_DELAY_S, WINDOW_S, WrongKeys
-from pnyx.interfaces.key_admin import changed_limits, parse_expiry
 from pnyx.store import keys as store
 from pnyx.store.keys import KeyUse
 from pnyx.times import now

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from pnyx.core.events import UnknownEvent, from_json
 from pnyx.errors import UsageError
-from pnyx.interfaces import shares as links
-from pnyx.interfaces.follow import wait_for_result
+from pnyx.interfaces.access import shares as links
+from pnyx.interfaces.access.keys import LOCAL, hash_key
+from pnyx.interfaces.access.shares import DAY_S, LONGEST_S, new_token, shown
 from pnyx.interfaces.http import key_log
 from pnyx.interfaces.http.shares import SHARED
-from pnyx.interfaces.keys import LOCAL, hash_key
-from pnyx.interfaces.shares import DAY_S, LONGEST_S, new_token, shown
+from pnyx.interfaces.service.follow import wait_for_result
 from pnyx.store.schema import shares as table
 from pnyx.times import now
 from tests.interfaces.shell import pnyx

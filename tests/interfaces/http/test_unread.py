@@ -14,8 +14,8 @@ from pnyx.errors import Full
 from pnyx.interfaces.http import paced_send, runs, usage
 from pnyx.interfaces.http.paced_send import PacedSend
 from pnyx.interfaces.http.usage import KeyUsage
-from pnyx.interfaces.reading_turns import ReadingTurns
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.service.reading_turns import ReadingTurns
+from pnyx.interfaces.service.run_service import RunService
 from tests.interfaces.mcp.test_replay import opened
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import open_server

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from mcp import MCPError
 
-from pnyx.config.server_settings import ServeSettings
+from pnyx.config.tables.server import ServeSettings
 from tests.interfaces.conftest import KEY
 from tests.interfaces.mcp.test_replay import CALL, opened
 from tests.interfaces.shell import spawn

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.errors import UsageError
-from pnyx.interfaces.json_body import Body
 from pnyx.interfaces.mcp.arguments import parse_arguments
 from pnyx.interfaces.mcp.schemas import Ask, Resume, RunQuery, Show, Tagging
+from pnyx.interfaces.requests.json_body import Body
 
 CALLS: tuple[tuple[type[Body], dict[str, Any]], ...] = (
     (

@@ -14,11 +14,11 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from pnyx.interfaces.keys import LOCAL
+from pnyx.interfaces.access.keys import LOCAL
 from pnyx.interfaces.mcp.connection import Connection
 from pnyx.interfaces.mcp.server import create_server
-from pnyx.interfaces.open_settings import open_settings
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.process.open_settings import open_settings
+from pnyx.interfaces.service.run_service import RunService
 from tests.support.assistants import HELLO
 from tests.support.scripted import ScriptedHost
 
@@ -267,5 +267,5 @@ def test_over_stdio_no_web_framework_is_imported(lab: ScriptedHost) -> None:
     assert answers[0]["result"]["serverInfo"]["name"] == "pnyx"
     assert "ask" in [tool["name"] for tool in answers[1]["result"]["tools"]]
     assert answers[2]["result"]["structuredContent"]["runs"] == []
-    assert {"pnyx.interfaces.mcp.stdio", "pnyx.interfaces.service", "mcp_types"} <= set(loaded)
+    assert {"pnyx.interfaces.mcp.stdio", "pnyx.interfaces.service.run_service", "mcp_types"} <= set(loaded)
     assert [name for name in loaded if name.partition(".")[0] in (*WEB, "mcp")] == []

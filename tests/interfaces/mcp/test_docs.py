@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pnyx.interfaces.mcp.catalogue import TOOLS
 from pnyx.interfaces.mcp.prompts import PROMPTS
 from pnyx.interfaces.mcp.resources import TEMPLATES
-from pnyx.interfaces.schemas import RunBody
+from pnyx.interfaces.requests.schemas import RunBody
 from tests.interfaces.shell import spawn
 from tests.support.scripted import ScriptedHost
 

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from pnyx.interfaces.mcp.connection import Connection
 from pnyx.interfaces.mcp.malformed import refusal_of
-from pnyx.interfaces.open_settings import open_settings
-from pnyx.interfaces.service import RunService
+from pnyx.interfaces.process.open_settings import open_settings
+from pnyx.interfaces.service.run_service import RunService
 from tests.interfaces.mcp.test_connection import READY, request
 from tests.support.assistants import HELLO
 from tests.support.scripted import ScriptedHost

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.events import CallFinished, CallStarted, Event, VoteTallied, from_json
+from pnyx.core.events import CallFinished, CallStarted, Event, SeatAbstained, VoteTallied, from_json
 from pnyx.core.parsing.ballots import ballot_schema
 from pnyx.interfaces.render.markdown import as_markdown
 from pnyx.interfaces.views.overview import READS, overview
@@ -183,6 +183,24 @@ def test_what_only_one_seat_says_and_who_says_nothing() -> None:
     panel = overview(log)["panel"]
     assert panel["only"] == ["Only Participant A says yes.", "Only Participant B says no."]
     assert panel["differ"] == ["Participant C states no short answer."]
+
+
+def test_a_verdict_that_cannot_be_read_is_no_position() -> None:
+    verdict = "I prefer the first.\nFinal answer: no"
+    log = [
+        events.run_started(),
+        *replies("vote", 1, {A: "Final answer: yes", B: "Final answer: yes", C: "Final answer: no"}),
+        *replies("judge", 2, {B: verdict}),
+        *replies("judge", 3, {B: verdict}),
+    ]
+    reason = "no verdict was found"
+    unread = SeatAbstained(seat=B, phase="judge", round=1, key="/4", reason=reason)
+    assert overview(events.with_seq(log))["panel"]["differ"] == [
+        "2 of 3 say no: Participant B and Participant C."
+    ]
+    found = overview(events.with_seq([*log, unread]))
+    assert found["panel"]["differ"] == ["2 of 3 say yes: Participant A and Participant B."]
+    assert not found["changes"]
 
 
 def test_an_approval_is_no_position() -> None:

@@ -115,6 +115,7 @@ def test_a_dropped_seat_has_one_entry() -> None:
     ("absent", "word", "reply", "text"),
     [
         ("empty", "", "", "abstained: empty reply"),
+        ("empty", "", "\u200b\ufeff\u00ad", "abstained: empty reply"),
         ("empty", "tool_calls", " \n", "abstained: empty reply (tool_calls)"),
         ("refusal", "", "I won't.\nSorry.", "abstained: refusal: I won't. Sorry."),
         ("refusal", "refusal", "No. " * 100, f"abstained: refusal: {'No. ' * 49}No.…"),

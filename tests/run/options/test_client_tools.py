@@ -11,8 +11,8 @@ from pnyx.config.load import load
 from pnyx.core.tool_calls import ToolCall
 from pnyx.errors import UsageError
 from pnyx.run.options.client_tools import BadToolError, call_problem, check_tools, offer_of
-from pnyx.run.request import RunRequest
-from pnyx.run.resolve import resolve
+from pnyx.run.options.request import RunRequest
+from pnyx.run.options.resolve import resolve
 from pnyx.run.spec import Spec
 
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -10,10 +10,22 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
+from ...errors import Unreadable
+from ..documents import build, to_document
 from ..text import estimate_tokens
 from .fences import Document
 
-__all__ = ["File", "Source", "contents", "file_rows", "file_tokens", "number_lines", "unique_names"]
+__all__ = [
+    "File",
+    "Source",
+    "contents",
+    "file_of",
+    "file_rows",
+    "file_tokens",
+    "number_lines",
+    "unique_names",
+    "without_content",
+]
 
 _SHOWN = "The image comes with this message."
 _UNSEEN = (
@@ -110,6 +122,27 @@ def file_tokens(files: Iterable[File]) -> int:
 def contents(files: Iterable[File]) -> dict[str, str]:
     """`File.content` -> what is stored under it."""
     return {one.content: one.image or one.text for one in files}
+
+
+def without_content(file: File) -> dict[str, Any]:
+    """The file as JSON, for who stores its content apart."""
+    return {name: value for name, value in to_document(file).items() if name not in ("text", "image")}
+
+
+def file_of(document: Mapping[str, Any], what: str, contents: Mapping[str, str] | None) -> File:
+    """The file of `without_content`. contents: as `contents` returns; None: it stays without its content.
+
+    what: its owner in messages. Raises `Unreadable`.
+    """
+    file = build(File, document, what)
+    if contents is None:
+        return file
+    if file.content not in contents:
+        raise Unreadable(
+            f"{what} cannot be read: the content of its file {file.name} is gone; restore it from a backup"
+        )
+    content = contents[file.content]
+    return replace(file, image=content) if file.is_image else replace(file, text=content)
 
 
 def number_lines(text: str) -> str:

@@ -15,8 +15,8 @@ from ...core.models import total_usd
 from ...errors import OutOfBudget, PnyxError
 from ...run.batch import Batch, failure
 from ...run.handle import RunHandle
-from ...run.request import RunRequest
-from ...run.resolve import resolve
+from ...run.options.request import RunRequest
+from ...run.options.resolve import resolve
 from ...run.result import Result
 from ...run.spec import Spec
 from ..analysis.log import Arm

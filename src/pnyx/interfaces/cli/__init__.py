@@ -23,8 +23,8 @@ from ..._version import __version__
 from ...errors import PnyxError, UsageError
 from ...extras import explain
 from ...gc_pause import delay_collection
+from ..process.stop_signals import stop_signals
 from ..render.terminal import ClosedPipe
-from ..stop_signals import stop_signals
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -239,7 +239,7 @@ def _run(args: list[str]) -> object:
 
 def _report(message: str, code: int) -> int:
     # For errors only.
-    from ..option_names import with_flags
+    from ..requests.option_names import with_flags
 
     _output().error(with_flags(message))
     return code

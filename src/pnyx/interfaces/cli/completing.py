@@ -18,6 +18,7 @@ from click.shell_completion import CompletionItem
 
 from ...config.paths import config_dir, data_dir
 from ...errors import PnyxError
+from ..render.terminal import clip
 
 __all__ = ["complete_models", "complete_panels", "complete_runs", "complete_weights"]
 
@@ -43,7 +44,7 @@ def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 def _start(question: str) -> str:
     # The library that unpacks a long one takes longer to load than a completion may.
-    return "a long question" if question.startswith(PACKED) else " ".join(question.split())[:60]
+    return "a long question" if question.startswith(PACKED) else clip(question, 60)
 
 
 def complete_panels(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

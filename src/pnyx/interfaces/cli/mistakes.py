@@ -144,9 +144,12 @@ def _message(exc: click.UsageError, command: click.Command | None, path: str, ar
                 f"{exc.option_name} needs a value: {exc.option_name}{what}" if what else exc.format_message()
             )
         case click.BadParameter() if exc.param is not None and isinstance(exc.param.type, click.Choice):
-            typed = re.search(r"'(.*?)' is not", exc.message)
-            known = map(str, exc.param.type.choices)
-            return exc.format_message().removesuffix(".") + (nearest(typed[1], known) if typed else "")
+            found = re.search(r"'(.*?)' is not", exc.message)
+            typed, known = found[1] if found else "", map(str, exc.param.type.choices)
+            one = f"{exc.param.opts[0]}-for"  # --effort-for voting=low
+            of_one = "=" in typed and any(one in option.opts for option in _options(command))
+            hint = f"; did you mean {one} {typed}?" if of_one else nearest(typed, known)
+            return exc.format_message().removesuffix(".") + hint
         case _ if exc.message.startswith("Got unexpected extra argument") and path.endswith("keys set"):
             # The argument may be the key, which is not repeated.
             return f"too many arguments: type {path} NAME, and the key is asked for"

@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ...core.models import MOST
-from ...run.request import OPTIONS, Kind, RequestOption, RunRequest
+from ...run.options.request import OPTIONS, Kind, RequestOption, RunRequest
 from ...times import UNITS, parse_duration
 from .terminal.output import streams
 
@@ -177,11 +177,12 @@ concurrency = click.option(
     metavar="N",
     help="Questions in parallel.",
 )
+MODELS = complete("complete_models")
 run_id = click.argument("run_id", metavar="ID", shell_complete=complete("complete_runs"))
 RUN_OPTIONS = (
     *("protocol", "models", "panel", "judge", "rounds", "options", "preset", "cast", "roles"),
     *("deadline_s", "call_deadline_s"),
-    *("seed", "effort", "thinking_tokens", "language", "instructions", "answer_schema"),
+    *("seed", "effort", "thinking_tokens", "efforts", "language", "instructions", "answer_schema"),
     *("client_tools", "tool_choice", "parallel_tool_calls"),
     *("tools", "ground", "allow_unknown_price"),
 )

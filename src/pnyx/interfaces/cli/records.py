@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from ...config.schema import Settings
 from ...errors import NoTables
-from ..existing_database import existing_database, missing_database
-from ..run_records import RunRecords
+from ..records.existing_database import existing_database, missing_database
+from ..records.runs import RunRecords
 from .terminal.output import Output
 
 __all__ = ["note_new_database", "with_earlier_runs", "with_records"]

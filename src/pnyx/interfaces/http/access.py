@@ -12,10 +12,10 @@ from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from ...config.server_settings import KeyLimits, ServeSettings
+from ...config.tables.server import KeyLimits, ServeSettings
 from ...core.caching.regex import regex
 from ...errors import LinkEnded, OverLimit, PnyxError, StoreError
-from ..shares import Share
+from ..access.shares import Share
 from .encodings import ENCODINGS, Decoder
 from .errors import Exact, error_response, refusal
 from .key_log import WrongKeys

@@ -23,10 +23,10 @@ from starlette.routing import BaseRoute, Route
 
 from ..._version import __version__
 from ...errors import PnyxError, StoreError
-from ..json_body import explain, explain_json, param_of
-from ..keys import Keys
-from ..service import RunService
-from ..shares import Shares
+from ..access.keys import Keys
+from ..access.shares import Shares
+from ..requests.json_body import explain, explain_json, param_of
+from ..service.run_service import RunService
 from .access import HEALTH, Access, origin_pattern
 from .apis import chat, messages, models, responses
 from .apis.conversation import RefusedError

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
 from ...errors import OverLimit, PnyxError
-from ..bugs import log_bug, public_message
+from ..requests.bugs import log_bug, public_message
 
 __all__ = ["Error", "Exact", "error_response", "error_schemas", "refusal"]
 

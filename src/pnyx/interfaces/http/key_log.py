@@ -15,7 +15,7 @@ from ...core.caching.lru import LRU
 from ...errors import StoreError
 from ...store.keys import KeyUse
 from ...times import now
-from ..run_records import RunRecords
+from ..records.runs import RunRecords
 
 __all__ = ["KeyLog", "WrongKeys"]
 

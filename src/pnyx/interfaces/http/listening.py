@@ -13,7 +13,7 @@ import uvicorn
 
 from ...config.schema import Settings
 from ...errors import UsageError
-from ..open_files import raise_open_files
+from ..process.open_files import raise_open_files
 from .connections import SPARE, Connections, is_readable
 
 __all__ = ["Listener", "listen", "most_connections", "server_config"]

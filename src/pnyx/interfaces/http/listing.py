@@ -13,8 +13,8 @@ from ...errors import ConfigError
 from ...providers.catalogue import parse_seats
 from ...providers.default_panel import DefaultPanel, default_panel
 from ...providers.embedded.weights import installed
-from ..cursor import cursor_of, parse_place
-from ..schemas import ProtocolBody, RecalledRun, RunBody
+from ..records.cursor import cursor_of, parse_place
+from ..requests.schemas import ProtocolBody, RecalledRun, RunBody
 from ..views.calibration import calibration_document
 from ..views.catalogue import describe_models, describe_protocol, models_by_name
 from ..views.costs import first_day, sum_costs, sums_by, sums_by_run

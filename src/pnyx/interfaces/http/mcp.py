@@ -19,7 +19,7 @@ from mcp_types import INVALID_REQUEST
 from starlette.requests import ClientDisconnect, Request
 
 from ..mcp.server import UnderWay, create_server
-from ..service import RunService
+from ..service.run_service import RunService
 from .errors import Exact, refusal
 from .mcp_replay import ReplayLog
 from .request_body import BodyError, Message, Receive, Send

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from starlette.routing import BaseRoute, Match
 
 from ...run.observer import ORIGIN, Origin, TraceContext
-from ..service import RunService
+from ..service.run_service import RunService
 from .access import App
 from .key_log import KeyLog
 from .request_body import Message, Receive, Send

@@ -16,13 +16,13 @@ from starlette.responses import Response
 
 from ...core.decision import FINAL, Status
 from ...providers.redaction import redact_json
-from ..cursor import cursor_after, parse_cursor
-from ..follow import wait_unless_disconnected
+from ..records.cursor import cursor_after, parse_cursor
 from ..render.html import as_html
 from ..render.markdown import Redact, as_markdown
 from ..render.run_json import run_json
-from ..schemas import ListedRun, ResultBody, StoredRun
-from ..service import RunService
+from ..requests.schemas import ListedRun, ResultBody, StoredRun
+from ..service.follow import wait_unless_disconnected
+from ..service.run_service import RunService
 from ..views.feedback import feedback_document
 from ..views.records import Record, RunPage
 from .errors import Exact

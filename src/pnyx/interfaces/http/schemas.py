@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from ...store.records.labels import MOST_TAGS, MOST_TITLE, LabelChange
-from ..bounds import Name
-from ..json_body import Body
-from ..schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody
-from ..shares import DEFAULT_S, LONGEST_S
+from ..access.shares import DEFAULT_S, LONGEST_S
+from ..requests.bounds import Name
+from ..requests.json_body import Body
+from ..requests.schemas import ProtocolBody, ResultBody, ResumeOptions, RunBody
 
 __all__ = [
     "Calibration",

@@ -15,8 +15,8 @@ from ... import protocols
 from ...core.events import Event
 from ...errors import LinkEnded, NotFound
 from ...providers.redaction import redact_json
-from ..follow import watch
-from ..shares import Share, share_document, shown
+from ..access.shares import Share, share_document, shown
+from ..service.follow import watch
 from ..views.catalogue import describe_protocol
 from .errors import Exact
 from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported

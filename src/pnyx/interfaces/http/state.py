@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from ...run.observer import Origin
 from ...similar import nearest
-from ..service import RunService
+from ..service.run_service import RunService
 from .errors import Exact, refusal
 from .request_body import Message
 

@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from ...core.events import Event, Token, event_type, to_json
 from ...store.records.entries import PROMPTS, Page
-from ..follow import watch
-from ..service import RunService
+from ..service.follow import watch
+from ..service.run_service import RunService
 from .errors import Exact, error_response
 from .state import next_page
 

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Protocol
 
 from ...errors import OverLimit
-from ..run_records import RunRecords
+from ..records.runs import RunRecords
 
 __all__ = ["KeyUsage", "LocalRate", "RequestRate", "StoredRate", "request_rate", "unread"]
 

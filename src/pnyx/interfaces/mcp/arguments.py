@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from ..json_body import Body
+from ..requests.json_body import Body
 
 __all__ = ["parse_arguments"]
 

@@ -11,7 +11,7 @@ from ...errors import UsageError
 from ...run.spec import Spec
 from ...run.spending.exhaustion import reason, rounded_cap, sufficient_cap
 from ...run.spending.expectation import expect
-from ..json_body import Amount, Body
+from ..requests.json_body import Amount, Body
 from ..views.records import Record
 from .peer import Peer
 

@@ -12,8 +12,8 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, To
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError
-from ..bugs import log_bug
-from ..json_body import Body
+from ..requests.bugs import log_bug
+from ..requests.json_body import Body
 from . import tools
 from .arguments import parse_arguments
 from .peer import InputNeeded

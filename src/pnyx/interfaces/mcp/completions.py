@@ -11,7 +11,7 @@ from ... import protocols
 from ...core.caching.regex import regex
 from ...errors import NotFound, UsageError
 from ...providers.embedded.weights import installed
-from ..service import RunService
+from ..service.run_service import RunService
 from ..views.catalogue import models_by_name
 from .peer import Peer
 from .prompts import PROMPTS

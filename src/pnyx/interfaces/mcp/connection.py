@@ -52,10 +52,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from pydantic import ValidationError
 
 from ..._version import __version__
-from ..bugs import log_bug
-from ..json_body import explain
-from ..keys import LOCAL
-from ..service import DRAIN_S, RunService
+from ..access.keys import LOCAL
+from ..requests.bugs import log_bug
+from ..requests.json_body import explain
+from ..service.run_service import DRAIN_S, RunService
 from .catalogue import INSTRUCTIONS, TITLE
 from .malformed import refusal_of
 from .methods import METHODS, RefusedError, capabilities, perform

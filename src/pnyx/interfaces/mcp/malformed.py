@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
-from ..json_body import explain_json
+from ..requests.json_body import explain_json
 
 __all__ = ["MOST_BYTES", "refusal_of"]
 

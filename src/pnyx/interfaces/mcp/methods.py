@@ -37,8 +37,8 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError, UsageError
-from ..bugs import log_bug
-from ..service import RunService
+from ..requests.bugs import log_bug
+from ..service.run_service import RunService
 from . import resources
 from .catalogue import call_tool, list_tools
 from .completions import complete

@@ -24,7 +24,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...errors import PnyxError
-from ..bugs import public_message
+from ..requests.bugs import public_message
 
 __all__ = ["Channel", "InputNeeded", "Peer", "Session"]
 

@@ -17,7 +17,7 @@ from mcp_types import (
 )
 
 from ...errors import NotFound, UsageError
-from ..service import RunService
+from ..service.run_service import RunService
 from .peer import Peer
 
 __all__ = ["PROMPTS", "prompt_list", "prompt_text"]

@@ -36,10 +36,10 @@ from ...core.decision import FINAL
 from ...core.events import CallFinished, PhaseEntered, RunFinished
 from ...errors import NotFound, PnyxError, UsageError
 from ...store.records.runs import RunRow
-from ..cursor import cursor_after, parse_cursor
-from ..follow import follow
+from ..records.cursor import cursor_after, parse_cursor
 from ..render.terminal import clip
-from ..service import RunService
+from ..service.follow import follow
+from ..service.run_service import RunService
 from .peer import Peer
 from .tools import NOTICE, run_document, sendable, transcript_of
 

@@ -8,9 +8,17 @@ from pydantic import BaseModel, Field
 
 from ...core.decision import Status
 from ...store.records.labels import MOST_TAGS, MOST_TITLE
-from ..bounds import Name
-from ..json_body import Body
-from ..schemas import ProtocolBody, RecalledRun, ResultBody, ResumeOptions, RunBody, StoredRun, with_options
+from ..requests.bounds import Name
+from ..requests.json_body import Body
+from ..requests.schemas import (
+    ProtocolBody,
+    RecalledRun,
+    ResultBody,
+    ResumeOptions,
+    RunBody,
+    StoredRun,
+    with_options,
+)
 
 __all__ = [
     "Ask",

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from ..._version import __version__
 from ...run.observer import NO_REQUEST, ORIGIN, Origin
-from ..service import RunService
+from ..service.run_service import RunService
 from .catalogue import INSTRUCTIONS, TITLE
 from .methods import METHODS, OF_SESSION, RefusedError, perform
 from .peer import Peer, Session

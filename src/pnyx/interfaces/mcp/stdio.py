@@ -17,8 +17,8 @@ from ...config.schema import Settings
 from ...errors import UsageError
 from ...gc_pause import end_delay
 from ...telemetry.log import JsonLog
-from ..service import RunService
-from ..stop_signals import stop_signals
+from ..process.stop_signals import stop_signals
+from ..service.run_service import RunService
 from .connection import Connection
 from .malformed import MOST_BYTES
 

@@ -17,13 +17,13 @@ from ...core.events import Budget
 from ...core.models import money
 from ...errors import Running, UsageError
 from ...run.batch import failure
-from ...run.resolve import find_protocol
+from ...run.options.resolve import find_protocol
 from ...store.records.labels import LabelChange
-from ..cursor import cursor_after, cursor_of, parse_cursor, parse_place
-from ..follow import follow
+from ..records.cursor import cursor_after, cursor_of, parse_cursor, parse_place
 from ..render.markdown import Markdown, as_summary, part_of_transcript
 from ..render.terminal import clip
-from ..service import RunService
+from ..service.follow import follow
+from ..service.run_service import RunService
 from ..views.catalogue import describe_protocol
 from ..views.records import Record
 from .budget_question import ask_for_budget, ask_for_more, sufficient_budget

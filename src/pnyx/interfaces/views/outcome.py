@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ...core.caching.regex import regex
@@ -12,8 +13,7 @@ from ...core.models import money
 from .certainty import agreement
 from .transcript import quantity, seconds
 
-__all__ = ["headline", "stop_message", "usage_line"]
-
+__all__ = ["headline", "panel_line", "stop_message", "usage_line"]
 
 _HEAD = regex(r".*? needed(?=: | \()", re.DOTALL)
 """The message of a lost quorum, before its reasons."""
@@ -56,6 +56,13 @@ def stop_message(result: Mapping[str, Any], known: Collection[str] = ()) -> str:
     if reason and (reason == "budget" or message.startswith(f"{reason}. ")):
         return f"{status}: {message}"
     return f"{status} ({reason}): {message}" if reason else f"{status}: {message}"
+
+
+def panel_line(models: Iterable[str]) -> str:
+    """The panel, of which a protocol may ask a part: "panel of 3: lab:alpha*2, lab:beta"."""
+    seats = Counter(models)
+    names = (f"{model}*{n}" if n > 1 else model for model, n in seats.items())
+    return f"panel of {seats.total()}: {', '.join(names)}"
 
 
 def usage_line(result: Mapping[str, Any]) -> str:

@@ -9,7 +9,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...core.events import CallFailed, CallFinished, CallStarted, Event, RunStarted, VoteTallied
+from ...core.events import (
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    Event,
+    RunStarted,
+    SeatAbstained,
+    VoteTallied,
+)
 from ...phrases import listed
 from ...run.result import Cost
 from .statements import Statement, statements
@@ -17,7 +25,9 @@ from .tallies import tallies
 
 __all__ = ["READS", "overview"]
 
-READS = tuple(kind.type for kind in (RunStarted, CallStarted, CallFinished, CallFailed, VoteTallied))
+READS = tuple(
+    kind.type for kind in (RunStarted, CallStarted, CallFinished, CallFailed, SeatAbstained, VoteTallied)
+)
 """The types of events that an overview follows from."""
 
 SHOWN = 200

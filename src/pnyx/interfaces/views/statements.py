@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ...core.answers.replies.extract import final_answer
 from ...core.answers.same.grouping import find_group, group_answers
-from ...core.events import CallFinished, CallStarted, Event, VoteTallied
+from ...core.events import CallFinished, CallStarted, Event, SeatAbstained, VoteTallied
 from ...core.parsing.ballots import Ballot, read_ballot
 from ...core.parsing.verdicts import Unreadable
 
@@ -51,15 +51,18 @@ def statements(events: Sequence[Event], question: str) -> list[Statement]:
 
     Of the run itself or, if it only runs another protocol, of that one: parts of a question have questions of
     their own, and are left out. A challenge or review that repeats an answer states no position of its own
-    unless it ends on one.
+    unless it ends on one. A verdict that could not be read counts as nothing, whatever else it says.
     """
     counted = ballots(events)
     requests = {one.key: one for one in events if isinstance(one, CallStarted)}
+    unread = {(one.seat, *_where(one)) for one in events if isinstance(one, SeatAbstained)}
     found: list[Statement] = []
     for event in events:
         if not isinstance(event, CallFinished) or event.absent is not None or not event.seat:
             continue
-        where = (event.round or 0, event.phase or "", scope_of(event.key))
+        where = _where(event)
+        if (event.seat, *where) in unread:
+            continue
         request = requests.get(event.key)
         when = (event.seq or 0, (request and request.seq) or 0)
         ballot = counted.get(event.key)
@@ -71,6 +74,11 @@ def statements(events: Sequence[Event], question: str) -> list[Statement]:
         elif short := final_answer(event.text, question):
             found.append(Statement(event.seat, "answer", short, short, *where, *when))
     return _grouped(_of_one_question(found), question)
+
+
+def _where(event: CallFinished | SeatAbstained) -> tuple[int, str, str]:
+    """The round, the phase and the scope of an event."""
+    return event.round or 0, event.phase or "", scope_of(event.key)
 
 
 def _may_answer(request: CallStarted | None) -> bool:

@@ -31,6 +31,7 @@ from ...core.events import (
     is_abstention,
 )
 from ...core.models import money
+from ...core.sycophancy.detect import is_blank
 from ...run.journal import CUT_OFF
 from ...run.result import Cost, Summary
 from ...run.spending.exhaustion import budget_name, reason
@@ -233,7 +234,7 @@ class Transcript:
         seat.tail, seat.arriving = "", 0
         seat.state, seat.replied = "silent" if event.absent else "answered", True
         counted = event.output_tokens or not event.usage_flag
-        tokens = f"{event.output_tokens:,} tokens" if counted else "tokens unknown"
+        tokens = quantity(event.output_tokens, "token") if counted else "tokens unknown"
         facts = [tokens, money(event.cost_usd), seconds(event.elapsed_s)]
         if event.reasoning_tokens:
             facts.insert(1, f"{event.reasoning_tokens:,} of them reasoning")
@@ -252,7 +253,8 @@ class Transcript:
             facts.append(f"usage {event.usage_flag}{charged}")
         title = self._title(event, seat.model)
         if event.absent:
-            words = clip(event.text, QUOTED)  # what the model wrote instead
+            # What the model wrote instead, if it shows.
+            words = "" if is_blank(event.text) else clip(event.text, QUOTED)
             text = ": ".join(filter(None, ("abstained", event.abstention, words)))
             return Entry(
                 kind="silence", title=title, text=text, facts=tuple(facts), reasoning=event.reasoning or ""

@@ -22,7 +22,9 @@ DONE = object()
 """What `Documents` returns for the event that ends a stream: [DONE]."""
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
 _BLANK = b"\r\n\t \0"
-_DONE = (b"[DONE]", b"[done]", b"DONE")
+_DONE = re.compile(rb"[\"\[\s]*done[\"\]\s]*", re.IGNORECASE)
+_TAG = re.compile(rb"\s*\[[\w -]+\]", re.ASCII)
+"""Words such as "[INFO] in a queue", which start like a list."""
 _DECODER = json.JSONDecoder(strict=False)
 """Reads text with control characters that its host has not escaped."""
 _SPACE = re.compile(r"\s*(?:data:\s*)?")
@@ -146,7 +148,7 @@ class Documents:
                 yield from _several(data, ProviderError("truncated", words, billed=True))
 
     def _line(self, line: bytes) -> Iterator[Any]:
-        line = line.lstrip(b"\0")
+        line = line.lstrip(b"\0").removeprefix(_BOM)
         if not line.strip():
             if self._data:
                 yield from self._dispatch()
@@ -187,15 +189,18 @@ class Documents:
             yield document
         elif self._named_error:
             yield {"error": data.decode("utf-8", "replace").strip()}
-        elif data.strip()[:1] in (b"{", b"["):
-            yield from _several(data, unreadable("an event is not JSON", data))
         else:
-            self.words = self.words or quote(data)  # such as a sign of life in words of the host's own
+            problem = unreadable("an event is not JSON", data)
+            is_tag = _TAG.match(data) is not None and problem.kind == "malformed"
+            if data.strip()[:1] in (b"{", b"[") and not is_tag:
+                yield from _several(data, problem)
+            else:
+                self.words = self.words or quote(data)  # such as a sign of life in words of the host's own
 
     def _parse(self, data: bytes) -> tuple[bool, Any]:
         """Return whether `data` is a document, and the document."""
         text = data.strip()
-        if text.strip(b'"') in _DONE:
+        if _DONE.fullmatch(text):
             return True, DONE
         try:
             return True, self._decoded(text)

@@ -48,7 +48,7 @@ QUOTA = regex(
 """An account without money, unless the host limits requests by these words too; see `THROTTLED`."""
 
 ALLOWANCE = (
-    regex(r"quota|usage limit|request limit", re.IGNORECASE),
+    regex(r"quota|(?:usage|request) limit|request allowance", re.IGNORECASE),
     regex(r"exceed|reached|exhaust|over\b|used up", re.IGNORECASE),
 )
 """A quota of some kind, for reports that say nothing else: both in one sentence."""
@@ -60,7 +60,8 @@ SPENT = regex(
     r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit"
     r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)|balance is insufficient"
     r"|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits|have a free (?:quota )?tier"
-    r"|(?:out of|no|any) credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
+    r"|(?:out[ _]of|no|any)[ _]credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
+    r"|(?:enter|provide) (?:an? )?payment method"
     r"|budget.{0,20}exceeded|exceeded\w*budget|(?:not have enough quota|quota is not enough)"
     r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota"
@@ -76,7 +77,8 @@ SPENT = regex(
     r"|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly|\d[- ]hour) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
-    r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?用[尽完])|欠费|充值|日流控",
+    r"|(?:free|your) trial\b[^.]{0,20} (?:ended|expired|over)\b"
+    r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
 )
 """Money or an allowance that is used up for longer than a run waits."""
@@ -102,7 +104,9 @@ PERIOD = (
         r"\bday\b|today|daily|week|month|billing|\d[- ]hour|每[日天周月]|[日周月天]|小时|trial", re.IGNORECASE
     ),
     regex(
-        r"quota|usage|limit(?!s? reset)|\bcap\b|allowance|\bcalls\b|限额|上限|配额|流控|次数", re.IGNORECASE
+        r"quota|usage|limit(?!s? reset)|\bcap\b|allowance|allotment|\b(?:calls|requests|tokens)\b|限额|上限"
+        r"|配额|流控|次数",
+        re.IGNORECASE,
     ),
     regex(
         r"exceed|reached|exhaust|used (?:up|all|\d)|out of|limited to|\bhit\b|not (?:have|enough)|n't have|超"
@@ -139,12 +143,12 @@ OF_TEXT = regex(
 TOO_LONG = regex(
     # What there is too much of
     r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted)"
-    r"|shift is disabled)\b|cannot truncate"
+    r"|shift is disabled)(?![a-z])|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
     r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
     r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
     r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
-    r"(?:not|n't) fit\b"
+    r"(?:not|n't|no longer) fits?\b|model token limit"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
     r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b|more (?:input|text|words) than"
     r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
@@ -152,14 +156,14 @@ TOO_LONG = regex(
     r"|`?inputs`? (?:tokens \+|must have less than)"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|token count exceeds|(?:prompt|input) (?:has|is|of) \d+ tokens"
+    r"|message larger than max|token count exceed|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
     r"|text fields that are too large|payload too large|max(?:imum)? tokens of \d+ exceeded"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出限]"
-    r"|超长|过长",
+    r"|超长|[过太]长|长度上限|超[过出][^。]{0,12}最大长度",
     re.IGNORECASE,
 )
 """A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, SGLang,
@@ -183,27 +187,36 @@ OVERFLOW = (
 """The same: a word of each in one sentence."""
 
 TOO_LARGE = regex(
-    r"request too large|tokens must be reduced|request_too_large|required for long context", re.IGNORECASE
+    r"request too large|tokens must be reduced|request_too_large|required for long context"
+    r"|received message larger",
+    re.IGNORECASE,
 )
 """A request over the tokens per minute of an account: waiting does not help, a shorter request does."""
 
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
-    r"|/ ?(?:min|sec)\b|\b[rt]pm\b|request limit reached|resource (?:has been )?exhausted|spike.?arrest"
-    r"|rate (?:exceeded|increased)|qps"
-    r"|concurren|slow down|too (?:quickly|fast|often|frequent)|限流|并发|过于频繁|请求过多|速率|频率",
+    r"|/ ?(?:min(?:ute)?|s|sec(?:ond)?)\b|\b[rt]pm\b|request limit reached|burst limit|spike.?arrest"
+    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down"
+    r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|每[分秒]|分钟内|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
 
 _PASSING = (
-    r"(?:try|retry)\w*(?: \w+){0,3} (?:later|(?:in|after) (?:\d|an? ))|\bhas crashed"
+    r"(?:try|retry)\w*(?: \w+){0,3} (?:later|shortly|soon|(?:in|after) (?:\d|an? ))|\bhas crashed"
     r"|runner process has terminated|model (?:was |is |has been )?(?:un|re)loaded"
-    r"|\breturned 5\d\d\b"
+    r"|\b(?:returned|status(?: code)?:?) 5\d\d\b|temporarily (?:unavailable|out of|overloaded|down)"
     r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"
-    r"|not (?:yet )?ready|is (?:currently |still )?loading|warming up|cold start|invocation timed out"
-    r"|connection (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
-    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和"
+    r"|not (?:yet )?ready|is (?:currently |still )?(?:loading|restarting|starting up)|warming up|cold start"
+    r"|invocation timed out|queue is full|(?<!not )(?<!non-)retr(?:i|y)able|CUDA error"
+    r"|(?:worker|engine|background loop)\w*\b[^.]{0,20}(?:\bdied|\bdead|errored|\bis not running)"
+    # The transport behind a gateway, in the words of Envoy, Go and Node
+    r"|connect(?:ion)? (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
+    r"|(?:i/o|handshake|provider|upstream|gateway) time(?:d )?out|context deadline|unexpected EOF"
+    r"|socket hang up|\bfetch failed\b(?! with)|RST_STREAM|closed network connection|broken pipe|GOAWAY"
+    r"|(?:server|socket) disconnected|premature close|read timed out|max retries exceeded"
+    r"|server is (?:at max|shutting down)"
+    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|(?:正在|仍在)(?:加载|启动|重启)|系统错误|访问量过大"
 )
 PASSING = regex(_PASSING, re.IGNORECASE)
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -214,8 +227,10 @@ TEMPORARY = regex(
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
     r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|deadline"
     r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
+    r"|crashed|draining|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
+    r"|unable to (?:reach|process your request)|(?:try|retry) once more|too much load"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
-    r"|限流|稍后|无可用|内部错误",
+    r"|限流|稍后|后重试|无可用|内部错误|超时|暂不可用|服务异常",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -226,9 +241,9 @@ FILTERED = regex(
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|blocked (?:input|output)"
-    r"|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
+    r"|censorship|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
     r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
-    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
+    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规|违反[^。]{0,8}政策",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
@@ -262,14 +277,16 @@ PLACE = (
 """The same: a word of each in one sentence."""
 
 BAD_KEY = regex(
-    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ or )?(?:x-)?(?:api|auth|access|subscription"
+    r"(?:invalid|incorrect|wrong|missing|expired?|unknown|no) (?:\w+ (?:or )?)?(?:x-)?(?:api|auth|access"
+    r"|subscription"
     r"|security)[ -]?(?:key|token|credentials)"
     r"|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid|invalid|expired|incorrect"
     r"|missing)"
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
-    r"|signature (?:does not match|check failed)|\bunauthori[sz]ed\b|unauthenticated|not authenticated"
-    r"|NoAuthError|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
+    r"|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
+    r"|not authenticated|NoAuthError|\bno permission\b|请先登录"
+    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
@@ -285,7 +302,7 @@ KEY = (
     regex(
         r"invalid|incorrect|expired|missing"
         r"|not (?:valid|active|allowed|found|authori[sz]ed|permitted|correct)|denied|fail|revoked|wrong"
-        r"|disabled|(?:not|n't) have access|错误|无效|非法|失效|失败|过期",
+        r"|disabled|deleted|(?:not|n't) have access|错误|无效|非法|失效|失败|过期",
         re.IGNORECASE,
     ),
     regex(r"\A(?!.*\b(?:tools?|schema|propert(?:y|ies))\b)", re.IGNORECASE | re.DOTALL),
@@ -304,7 +321,8 @@ NO_MODEL = regex(
     r"|(?:unknown|unsupported|invalid|no such|unexpected) model\b|model identifier is invalid"
     r"|supported api model names|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
-    r"|模型[^。]{0,40}(?:不存在|未开通)|could not find (?:\w+ )?model|llm provider not provided"
+    r"|模型[^。]{0,40}(?:不存在|未开通)|找不到[^。]{0,4}模型"
+    r"|could not find (?:\w+ )?model|llm provider not provided"
     r"|unsupported openapi method|已下线|failed to get model|您无权访问",
     re.IGNORECASE,
 )
@@ -315,8 +333,8 @@ MODEL = (
     regex(
         r"not (?:exist|found|available(?! with| when)|loaded|deployed|configured|registered|enabled|running"
         r"|a valid)|no such|retired|deprecated|unavailable|no longer|unable to access|decommission"
-        r"|end of life|unrecogni"
-        r"|不存在|下线|无权|未开通|无可用",
+        r"|end of life|unrecogni|sunset|removed|shut ?down on"
+        r"|不存在|下线|停止服务|已停用|无权|未开通|无可用",
         re.IGNORECASE,
     ),
 )

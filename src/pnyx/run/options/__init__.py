@@ -1,1 +1,1 @@
-"""What options of a request mean: saved panels, limits of keys, tools and forms of the answer."""
+"""The options of a request, what they mean, and the spec that they resolve to."""

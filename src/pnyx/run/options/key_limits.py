@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from ...config.schema import Settings
-from ...config.server_settings import NO_LIMITS, KeyLimits
+from ...config.tables.server import NO_LIMITS, KeyLimits
 from ...errors import Unreadable
 from ...store import keys
 from ..spec import Spec

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...config.schema import Settings
-from ..request import RunRequest
+from .request import RunRequest
 
 __all__ = ["with_saved_panel"]
 

@@ -157,7 +157,7 @@ class RunBudget:
         its first call earlier. spent: nUSD, by the `calls` calls of the run that have ended.
         """
         if self.claim is not None:
-            self.claim.need(connection)  # finds out what runs of its kind cost
+            self.claim.look_up(connection)
             holds.keep(connection, self.claim.hold(self.accounts(time), spent, calls))
 
     def reserve(

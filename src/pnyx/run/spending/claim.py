@@ -8,6 +8,7 @@ from math import ceil
 from sqlalchemy import Connection
 
 from ...core.models import NUSD
+from ...core.protocol import Chosen
 from ...store.clock import read_clock
 from ...store.money import holds
 from ...store.money.holds import Hold, IsAlive
@@ -15,9 +16,9 @@ from ...store.records.runs import WORKER
 from ..calls.admission import Need
 from ..leases.lease import is_alive, this_worker
 from ..spec import Spec
-from .expectation import Expectation, expect, kind_of, planned
+from .expectation import Expectation, expect, expect_dearest, kind_of, panel_of
 
-__all__ = ["SURE", "Claim", "is_alive_now", "learn_cost"]
+__all__ = ["SURE", "Claim", "is_alive_now", "known_factor", "learn_cost"]
 
 SURE = 0.95
 """The share of its expected cost that must have room before a run is begun: an expectation is not exact."""
@@ -37,15 +38,36 @@ def is_alive_now(connection: Connection) -> IsAlive:
     return judge
 
 
-def learn_cost(connection: Connection, spec: Spec, spent: int, calls: int, actual: int | None = None) -> None:
-    """Learn from a run what others of its kind cost, and what their calls do, however many these are.
+def learn_cost(
+    connection: Connection,
+    spec: Spec,
+    spent: int,
+    calls: int,
+    actual: int | None = None,
+    chosen: Chosen | None = None,
+) -> None:
+    """Learn from a run what others of its kind cost, and what their calls do, and those of the same models.
 
-    spent: nUSD, by its `calls` calls. actual: nUSD that an unfinished run would have cost in all.
+    spent: nUSD, by its `calls` calls. actual: nUSD that an unfinished run would have cost in all. chosen: see
+    `expect`.
     """
-    if cost := planned(spec):
+    expected, course = expect(spec), expect(spec, chosen)
+    if expected and course and expected.cost:
         kind = kind_of(spec)
-        holds.learn(connection, kind, cost, spent if actual is None else actual)
-        holds.learn(connection, holds.calls_of(kind), planned(spec, calls), spent)
+        holds.learn(connection, kind, expected.cost, spent if actual is None else actual)
+        for of_calls in (holds.calls_of(kind), panel_of(spec)):
+            holds.learn(connection, of_calls, round(course.first(calls)), spent)
+
+
+def known_factor(connection: Connection, spec: Spec) -> float | None:
+    """Return the cost of earlier runs as a share of what was expected of them; None without any.
+
+    Of those of the same kind, or what the calls of the same models cost, or those of all.
+    """
+    for kind in (kind_of(spec), panel_of(spec)):
+        if found := holds.factor(connection, kind):
+            return found
+    return holds.usual_factor(connection)
 
 
 class Claim:
@@ -56,10 +78,12 @@ class Claim:
 
     def __init__(self, run_id: str, spec: Spec, expectation: Expectation, begun: bool) -> None:
         self.run_id, self.expectation, self.begun = run_id, expectation, begun
+        self._course = expect_dearest(spec) or expectation
+        self._chosen: Chosen | None = None
         self._cap = None if spec.budget_usd is None else round(spec.budget_usd * NUSD)
         self._spec, self._kind = spec, kind_of(spec)
         self._factor: float | None = None
-        self._full_factor: float | None = None
+        self._calls_factor = 0.0
 
     @classmethod
     def of(cls, run_id: str, spec: Spec, begun: bool) -> Claim | None:
@@ -70,7 +94,21 @@ class Claim:
     @property
     def longer(self) -> float:
         """How many times as long as usual the replies of earlier runs of the kind were: at least 1."""
-        return max(1.0, self._full_factor or 1.0)
+        return max(1.0, self._course_factor or 1.0)
+
+    @property
+    def _course_factor(self) -> float | None:
+        """What runs that take the course of this one cost as a share of what is expected; None: unknown."""
+        if self._factor is None:
+            return None
+        # Earlier runs may have ended after a few of their usual calls, and this one may not. If a protocol is
+        # chosen for each, what runs of the kind cost says nothing of those that it is chosen for.
+        whole = 0.0 if self._chosen else self._factor * self.expectation.cost / self._course.cost
+        return max(self._calls_factor, whole) or None
+
+    def follow(self, chosen: Chosen) -> None:
+        """Hold what the protocol needs that answers in place of that of the run, see `expect`."""
+        self._course, self._chosen = expect(self._spec, chosen) or self.expectation, chosen
 
     def begin(self) -> None:
         """Note that a call is sent."""
@@ -80,26 +118,28 @@ class Claim:
         """Return the hold. caps: scope -> cap in nUSD. spent: nUSD, by the first `calls` calls."""
         own = f"run:{self.run_id}"
         shared = [scope for scope, cap in caps.items() if cap is not None and scope != own]
-        amount = self.expectation.remaining(spent, calls, self._full_factor)
+        amount = self._course.remaining(spent, calls, self._course_factor)
         if self._cap is not None:
             amount = min(amount, max(self._cap - spent, 0))
         scopes = {scope: _without_day(scope) for scope in shared}
         return Hold(self.run_id, scopes, amount)
 
+    def look_up(self, connection: Connection) -> None:
+        """Find out what runs of the kind have cost."""
+        self._factor = holds.factor(connection, self._kind)
+        self._calls_factor = holds.factor(connection, holds.calls_of(self._kind)) or 0.0
+
     def need(self, connection: Connection) -> Need | None:
         """Return what must have room before the run is begun; None if it is."""
         if self.begun:
             return None
-        self._factor = holds.factor(connection, self._kind)
+        self.look_up(connection)
         if self._factor is None:
             # Nothing is known of such runs yet. Behind others it waits until one of them ends, if in doubt.
             # If nobody else needs the room, it is tried.
-            return Need(self._limit(self.expectation.most), 0)
-        # Earlier runs may have ended after a few of their usual calls, and this one may not.
-        full = holds.factor(connection, holds.calls_of(self._kind)) or 0.0
-        self._full_factor = max(self._factor, full)
-        usual = self.expectation.cost * SURE
-        return Need(self._limit(usual * self._full_factor), self._limit(usual * self._factor))
+            return Need(self._limit(self._course.most), 0)
+        behind, alone = self._course.cost * (self._course_factor or 1.0), self.expectation.cost * self._factor
+        return Need(self._limit(SURE * behind), self._limit(SURE * alone))
 
     def _limit(self, amount: float) -> int:
         return ceil(amount) if self._cap is None else min(ceil(amount), self._cap)
@@ -111,8 +151,8 @@ class Claim:
         """
         holds.end(connection, self.run_id)
         if calls:
-            actual = None if finished else ceil(self.expectation.total(spent, calls, self._factor))
-            learn_cost(connection, self._spec, spent, calls, actual)
+            actual = None if finished else ceil(self._course.total(spent, calls, self._course_factor))
+            learn_cost(connection, self._spec, spent, calls, actual, self._chosen)
 
 
 def _without_day(scope: str) -> str:

@@ -9,18 +9,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import ceil, inf
+from math import ceil
 from typing import Any, Literal, TypeAlias
 
 from ...core.context.reply_sizes import ANSWER
 from ...core.models import NUSD, Price, Seat, Usage, cheapest, strongest
-from ...core.protocol import ExpectedCalls
+from ...core.protocol import Chosen, ExpectedCalls
 from ...errors import ConfigError
-from ...protocols.call_bounds import expected_calls
+from ...protocols.call_bounds import expected_calls, routes
 from ..calls.context_window import image_tokens
 from ..spec import Spec
 
-__all__ = ["Expectation", "expect", "kind_of", "planned", "usual_replies"]
+__all__ = ["CallCosts", "Expectation", "expect", "expect_dearest", "kind_of", "panel_of", "usual_replies"]
 
 ReplyLength: TypeAlias = Literal["none", "usual", "longest"]
 
@@ -33,22 +33,60 @@ FILE_SHARE = 0.5
 TOOL_TURNS = 2
 """Calls in place of one where seats have tools."""
 PRIOR_CALLS = 2
-"""Calls as many as which the expectation counts, against those that were made."""
+"""Usual calls as many as which the expectation counts, against those that were made."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCosts:
+    """Calls of one kind: their number, and what one costs in nUSD.
+
+    usual: with a reply of the usual length. prompt: without a reply. longest: with the longest one.
+    """
+
+    count: float
+    usual: float
+    prompt: float
+    longest: float
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The expected cost of a run in nUSD. calls: their number. dearest: the cost of the dearest one.
+    """The expected cost of a run in nUSD, by its usual calls, in their order; `plan` has one or more."""
 
-    prompt: the cost of the dearest prompt, without a reply. most: the cost of the run if every reply is as
-    long as it may be.
-    """
+    plan: Sequence[CallCosts]
 
-    calls: float
-    cost: int
-    dearest: int
-    prompt: int
-    most: int
+    @property
+    def calls(self) -> float:
+        """The number of calls."""
+        return sum(one.count for one in self.plan)
+
+    @property
+    def cost(self) -> int:
+        """The cost of the run."""
+        return round(sum(one.count * one.usual for one in self.plan))
+
+    @property
+    def dearest(self) -> int:
+        """The cost of the dearest call."""
+        return ceil(max(one.usual for one in self.plan))
+
+    @property
+    def prompt(self) -> int:
+        """The cost of the dearest prompt, without a reply."""
+        return ceil(max(one.prompt for one in self.plan))
+
+    @property
+    def most(self) -> int:
+        """The cost of the run if every reply is as long as it may be."""
+        return ceil(sum(one.count * one.longest for one in self.plan))
+
+    def first(self, calls: float) -> float:
+        """Return what the first `calls` calls are expected to cost. Those beyond the plan cost its mean."""
+        cost, left = 0.0, calls
+        for one in self.plan:
+            count = min(one.count, left)
+            cost, left = cost + count * one.usual, left - count
+        return cost + left * self.cost / self.calls
 
     def remaining(self, spent: int, calls: int, factor: float | None) -> int:
         """Return what a run still needs to finish, in nUSD: rather too much at first, and a call more.
@@ -58,7 +96,7 @@ class Expectation:
         """
         total = max(self.total(spent, calls, factor), self.cost * (factor or 0.0))
         mean = spent / calls if calls else self.cost / self.calls
-        prior = PRIOR_CALLS / (PRIOR_CALLS + calls)
+        prior = self._prior(calls)
         call = self.dearest * total / self.cost if self.cost else 0.0
         usual = max(total - spent, mean) * (1.1 + (0.3 if factor else 0.9) * prior) + call
         if factor:
@@ -67,33 +105,43 @@ class Expectation:
 
     def total(self, spent: int, calls: int, factor: float | None) -> float:
         """Return what the run is expected to cost in all, in nUSD. Arguments: as in `remaining`."""
-        planned = self.cost * (factor or 1.0)
-        if not calls:
-            return planned
-        prior = PRIOR_CALLS / (PRIOR_CALLS + calls)
-        return max(prior * planned + (1 - prior) * spent / calls * max(self.calls, calls), float(spent))
+        planned, first = self.cost * (factor or 1.0), self.first(calls)
+        if not first:
+            return max(planned, float(spent))
+        prior = self._prior(calls)
+        return max(prior * planned + (1 - prior) * spent / first * max(self.cost, first), float(spent))
+
+    def _prior(self, calls: int) -> float:
+        """Return the weight of the expectation against what the first `calls` calls of a run cost.
+
+        By what they are expected to cost: a dear answer says more of the rest than a classification does.
+        """
+        own = PRIOR_CALLS * self.cost / self.calls
+        return own / (own + self.first(calls)) if own else 1.0
 
 
-def expect(spec: Spec) -> Expectation | None:
-    """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown."""
-    if (calls := _priced_calls(spec)) is None:
-        return None
-    turns = _turns(spec)
-    return Expectation(
-        turns * sum(one.count for one in calls),
-        _planned(spec, calls),
-        ceil(max((_cost(spec, one) for one in calls), default=0)),
-        ceil(max((_cost(spec, one, "none") for one in calls), default=0)),
-        turns * ceil(sum(one.count * _cost(spec, one, "longest") for one in calls)),
-    )
+def expect(spec: Spec, chosen: Chosen | None = None) -> Expectation | None:
+    """Return what a run of `spec` is expected to cost; None if a price or its calls are unknown.
 
-
-def planned(spec: Spec, calls: float = inf) -> int:
-    """Return the `cost` that is expected of a run of `spec`, in nUSD, or that of its first `calls` calls.
-
-    0 if it is unknown.
+    chosen: the protocol that answers in place of that of `spec`, once that is known.
     """
-    return _planned(spec, _priced_calls(spec) or [], calls)
+    if any(seat.price is None for seat in spec.callable_seats):
+        return None
+    if spec.searches and spec.search_price is None:
+        return None
+    calls, turns = _usual_calls(spec, chosen), _turns(spec)
+    plan = [
+        CallCosts(turns * one.count, _cost(spec, one), _cost(spec, one, "none"), _cost(spec, one, "longest"))
+        for one in calls or ()
+    ]
+    return Expectation(plan) if plan else None
+
+
+def expect_dearest(spec: Spec) -> Expectation | None:
+    """Return the same with the dearest of the protocols that may answer in place of that of `spec`."""
+    known = routes(spec.protocol_def, spec.seats, spec.all_options, spec.tables)
+    found = [one for chosen in known if (one := expect(spec, chosen)) is not None]
+    return max(found, key=lambda one: one.cost) if found else expect(spec)
 
 
 def usual_replies(spec: Spec) -> int | None:
@@ -109,36 +157,30 @@ def kind_of(spec: Spec) -> str:
     seats = sorted((seat.model, seat.role) for seat in spec.seats)
     parts: list[Any] = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools]
     parts += [spec.ground, *([spec.judge.model] if spec.judge else [])]
+    return _name([*parts, *spec.asked_thinking])
+
+
+def panel_of(spec: Spec) -> str:
+    """Return a name for runs of the same models that are asked for as much thinking: replies are alike."""
+    return "panel:" + _name([sorted({seat.model for seat in spec.callable_seats}), *spec.asked_thinking])
+
+
+def _name(parts: list[Any]) -> str:
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _usual_calls(spec: Spec) -> list[ExpectedCalls] | None:
+def _usual_calls(spec: Spec, chosen: Chosen | None = None) -> list[ExpectedCalls] | None:
     protocol, responses = spec.protocol_def, len(spec.responses)
     try:
-        calls = expected_calls(protocol, spec.seats, spec.all_options, spec.tables, responses)
+        calls = expected_calls(protocol, spec.seats, spec.all_options, spec.tables, responses, chosen)
     except ConfigError:
         return None
     return [one for one in calls if one.count > 0]
 
 
-def _priced_calls(spec: Spec) -> list[ExpectedCalls] | None:
-    if any(seat.price is None for seat in spec.callable_seats):
-        return None
-    return None if spec.searches and spec.search_price is None else _usual_calls(spec)
-
-
 def _turns(spec: Spec) -> int:
     """Requests of a call, with those that only use tools."""
     return TOOL_TURNS if spec.tools else 1
-
-
-def _planned(spec: Spec, calls: Sequence[ExpectedCalls], most: float = inf) -> int:
-    """Return the expected cost of `calls`, or of the first `most` of them."""
-    turns, cost, left = _turns(spec), 0.0, most
-    for one in calls:
-        count = min(turns * one.count, left)
-        cost, left = cost + count * _cost(spec, one), left - count
-    return round(cost)
 
 
 def _cost(spec: Spec, calls: ExpectedCalls, reply: ReplyLength = "usual") -> float:

@@ -8,12 +8,12 @@ from typing import Any
 
 from ....errors import UsageError
 from ....run.handle import RunHandle
+from ....run.options.resolve import resolve
 from ....run.options.responses import read_responses
-from ....run.resolve import resolve
-from ...existing_database import existing_database
-from ...open_settings import open_settings
-from ...service import RunService
-from ...stop_signals import wait_for_input
+from ...process.open_settings import open_settings
+from ...process.stop_signals import wait_for_input
+from ...records.existing_database import existing_database
+from ...service.run_service import RunService
 from ...views.files import summary_words
 from ..files import FileFlags, note_files, piped, read_flags
 from ..options import to_request

@@ -8,8 +8,8 @@ from pathlib import Path
 from ....errors import ConfigError
 from ....phrases import first_of
 from ....store.copying import check_backup, keys_in
-from ...existing_database import missing_database, require_database
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
+from ...records.existing_database import missing_database, require_database
 from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import streams

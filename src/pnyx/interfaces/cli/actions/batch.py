@@ -20,13 +20,13 @@ from ....core.models import NUSD, money, total_usd
 from ....errors import Halted, Interrupted, PnyxError, UsageError
 from ....files.read import read_files
 from ....run.batch import Batch, failure
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.result import exit_code
 from ....run.spec import Spec
-from ...open_settings import open_settings
-from ...run_records import RunRecords
-from ...service import RunService
+from ...process.open_settings import open_settings
+from ...records.runs import RunRecords
+from ...service.run_service import RunService
 from ...views.plan import Plan
 from ...views.transcript import paid, quantity
 from ..options import to_request

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import IO, Any, NoReturn
 
 from ....errors import UsageError
-from ...json_body import explain_json
-from ...schemas import RunBody
+from ...requests.json_body import explain_json
+from ...requests.schemas import RunBody
 
 __all__ = ["Line", "count_lines", "read_lines"]
 

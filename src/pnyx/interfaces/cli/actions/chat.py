@@ -20,20 +20,21 @@ from ....core.context.files import File, file_rows, unique_names
 from ....core.models import money
 from ....errors import Interrupted, NotFound, PnyxError, UsageError
 from ....run.handle import RunHandle
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.run_rows import new_id
 from ....run.spec import Spec
 from ....similar import nearest
-from ...existing_database import existing_database
-from ...keys import LOCAL
-from ...open_settings import open_settings
-from ...option_names import with_flags
+from ...access.keys import LOCAL
+from ...process.open_settings import open_settings
+from ...process.stop_signals import stop_signals
+from ...records.existing_database import existing_database
 from ...render.conversation import as_markdown, cost, earlier_turns, next_turn
 from ...render.terminal import clip, columns
-from ...service import RunService
-from ...stop_signals import stop_signals
+from ...requests.option_names import with_flags
+from ...service.run_service import RunService
 from ...views.files import summary_words
+from ...views.outcome import panel_line
 from ...views.records import Record
 from ...views.transcript import quantity
 from ..files import FileFlags, note_files, read_all
@@ -50,6 +51,8 @@ __all__ = ["chat"]
 
 RECALLED = 10
 """Turns that are listed when a conversation is continued, and other conversations in a list."""
+QUESTION = 70
+"""Cells of a question in a list."""
 RECENT = 200
 """Runs among which other conversations are looked for."""
 
@@ -163,13 +166,22 @@ class Session:
             self.turns = await self.service.turns(self.name, LOCAL)
 
     def _greet(self) -> None:
-        models = ", ".join(dict.fromkeys(seat.model for seat in self.spec.seats))
-        self.output.note(f"{quantity(len(self.spec.seats), 'seat')}: {models} · /help lists commands", "dim")
+        panel = panel_line(seat.model for seat in self.spec.seats)
+        self.output.note(f"{panel} · /help lists commands", "dim")
         note_embedded(self.output, self.settings, self.spec.seats)
         if self.turns:
             self.output.note(f"conversation {self.name} · {self._sum()}", "bold")
-        for number, turn in list(enumerate(self.turns, 1))[-RECALLED:]:
-            self.output.note(f"  {number}  {turn.result.status}  {clip(turn.result.question, 70)}")
+        for line in self._turn_lines()[-RECALLED:]:
+            self.output.note(f"  {line}")
+
+    def _turn_lines(self) -> list[str]:
+        """The turns as a table."""
+        return [
+            *columns(
+                (str(n), turn.result.status, clip(turn.result.question, QUESTION))
+                for n, turn in enumerate(self.turns, 1)
+            )
+        ]
 
     def _print_summary(self) -> None:
         if self.turns:
@@ -287,17 +299,20 @@ class Session:
 
     async def list_turns(self, _: str) -> None:
         await self._refresh()
-        rows: list[tuple[str, str, str]]
-        rows = [(str(n), turn.result.status, turn.result.question) for n, turn in enumerate(self.turns, 1)]
+        turns = self._turn_lines()
         names = dict[str, str]()
         for record in await self.service.list_runs(limit=RECENT, owner=LOCAL):
             if (name := record.row.conversation) and name != self.name:
                 names[name] = record.result.question
-        rows += [(name, "pnyx chat --resume", question) for name, question in list(names.items())[:RECALLED]]
-        if not rows:
+        others = [
+            (f"pnyx chat --resume {name}", clip(question, QUESTION))
+            for name, question in list(names.items())[:RECALLED]
+        ]
+        if not turns and not others:
             raise UsageError("there is no turn yet, and no other conversation")
         err = self.output.err
-        err.lines(clip_end(line, err.width) for line in columns(rows))
+        err.lines(clip_end(line, err.width) for line in turns)
+        err.lines(columns(others, width=err.width))
 
     async def save(self, argument: str) -> None:
         name = argument.removesuffix("!").strip()

@@ -12,10 +12,10 @@ from ....evaluate.owners import OWNER as EVALUATIONS
 from ....store.money.cost_sums import CostSum
 from ....store.money.costs import TOKENS
 from ....store.money.ledger import Account
-from ...keys import LOCAL
-from ...open_settings import open_settings
+from ...access.keys import LOCAL
+from ...process.open_settings import open_settings
+from ...records.runs import RunRecords
 from ...render.terminal import columns, flat
-from ...run_records import RunRecords
 from ...views.costs import first_day, sum_costs, sums_by, sums_by_run
 from ...views.transcript import paid
 from ..records import with_records

@@ -27,12 +27,12 @@ from ....core.voting.tally import plurality
 from ....errors import MissingExtra, ProviderError
 from ....extras import need
 from ....providers.registry import Providers
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.result import Result, exit_code
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import columns, flat
-from ...service import RunService
+from ...service.run_service import RunService
 from ...views.outcome import usage_line
 from ...views.transcript import seconds
 from ..terminal.output import Output

@@ -23,17 +23,17 @@ from ....providers.embedded.weights import find
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, configure, key_variables, list_models
 from ....providers.registry import Providers
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.resources import check_providers
 from ....similar import nearest
 from ....store.altered import Altered
 from ....tools.open import enabled_tools, open_tools
-from ...existing_database import missing_database
-from ...open_settings import open_settings
-from ...option_names import with_flags
+from ...process.open_settings import open_settings
+from ...records.existing_database import missing_database
+from ...records.runs import RunRecords
 from ...render.terminal import safe, wrap
-from ...run_records import RunRecords
+from ...requests.option_names import with_flags
 from ...views.transcript import quantity
 from ..terminal.output import Output, Stream
 from ..terminal.plain import WIDE

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ....config.schema import Settings
 from ....core.models import Seat, money
 from ....run.spec import Spec
+from ...records.runs import RunRecords
 from ...render.terminal import columns, flat
-from ...run_records import RunRecords
 from ...views.files import file_words
 from ...views.plan import Plan, as_json, plan, price_words, why_unknown
 from ..records import with_earlier_runs

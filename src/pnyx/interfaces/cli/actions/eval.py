@@ -31,9 +31,9 @@ from ....evaluate.stored import LOG as STORED_LOG
 from ....extras import need
 from ....providers.catalogue import parse_seats
 from ....providers.default_panel import default_panel
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import flat
-from ...service import RunService
+from ...service.run_service import RunService
 from ...views.transcript import paid, quantity
 from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, streams

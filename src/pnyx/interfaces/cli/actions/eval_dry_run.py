@@ -15,11 +15,11 @@ from ....core.text import estimate_tokens
 from ....evaluate.analysis.log import Arm
 from ....evaluate.execution.arm_names import MOST_SAMPLES, SELF_CONSISTENCY, request_fields, takes_responses
 from ....evaluate.items import Item
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.spec import Spec
+from ...records.runs import RunRecords
 from ...render.terminal import columns, flat
-from ...run_records import RunRecords
 from ...views.plan import plan
 from ...views.transcript import quantity
 from ..records import with_earlier_runs

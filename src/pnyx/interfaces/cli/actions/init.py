@@ -23,10 +23,10 @@ from ....plugins import names as installed
 from ....providers.catalogue import Catalogue, parse_seats
 from ....providers.default_panel import default_panel
 from ....providers.installed import KINDS, configure, is_usable, key_variables, list_models
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....similar import nearest
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import flat, wrap
 from ...views.plan import plan, price_words
 from ..options import AMOUNT

@@ -8,8 +8,8 @@ from typing import Any
 from ....core.answers.replies.extract import same
 from ....reliability.curves import LEVEL
 from ....reliability.feedback import JudgedRun
-from ...keys import LOCAL
-from ...open_settings import open_settings
+from ...access.keys import LOCAL
+from ...process.open_settings import open_settings
 from ...render.terminal import columns, flat
 from ...views.calibration import calibration_document
 from ...views.feedback import feedback_document

@@ -14,7 +14,7 @@ from ....plugins import PROVIDERS
 from ....plugins import names as installed
 from ....providers.installed import key_variables
 from ....similar import nearest
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import columns
 from ..terminal.output import Output
 

@@ -9,10 +9,10 @@ import click
 
 from ....store.records.labels import LabelChange, Labels
 from ....store.records.runs import RunRow
-from ...existing_database import require_database
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
+from ...records.existing_database import require_database
+from ...records.runs import RunRecords
 from ...render.terminal import clip, flat, wrap
-from ...run_records import RunRecords
 from ...views.records import Record
 from ...views.transcript import quantity
 from ..records import with_records

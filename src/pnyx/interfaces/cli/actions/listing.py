@@ -21,7 +21,7 @@ from ....providers.catalogue import Catalogue, ModelInfo, parse_seats
 from ....providers.embedded.weights import find, installed
 from ....providers.embedded.weights_table import KNOWN
 from ....providers.installed import KINDS, key_variables
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import clip, columns, flat, wrap
 from ...views.catalogue import calls_with_three_seats, describe_protocol, models_by_name
 from ...views.transcript import quantity
@@ -173,7 +173,7 @@ def list_protocols(output: Output, as_json: bool) -> int:
         out.lines(f"  {line}" for line in columns(rows, width=out.width and out.width - 2))
         for preset, values in protocol.presets.items():
             options = ", ".join(f"{name}={value}" for name, value in values.items())
-            out.line(f"  --{preset}: {options}")
+            out.lines(wrap(f"--{preset}: {options}", out.width or WIDE, "  "))
         out.lines(out.paint(line, "dim") for line in wrap(f"  {_calls(protocol)}", out.width or WIDE))
     return 0
 

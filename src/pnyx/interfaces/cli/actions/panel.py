@@ -19,10 +19,10 @@ from ....evaluate.replay.suggest import suggest as find_panel
 from ....providers.catalogue import Catalogue
 from ....reliability.accuracy import AnsweredQuestion
 from ....reliability.feedback import distinct, questions
-from ...keys import LOCAL
-from ...open_settings import open_settings
+from ...access.keys import LOCAL
+from ...process.open_settings import open_settings
+from ...records.runs import RunRecords
 from ...render.terminal import columns
-from ...run_records import RunRecords
 from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import Stream, streams

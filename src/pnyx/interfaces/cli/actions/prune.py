@@ -10,10 +10,10 @@ from ....config.schema import KEEP, Settings
 from ....errors import StoreError, UsageError
 from ....store.records.pruning import Prunable, Rule
 from ....times import parse_duration
-from ... import retention
-from ...existing_database import require_database
-from ...open_settings import open_settings
-from ...run_records import RunRecords
+from ...process.open_settings import open_settings
+from ...records import retention
+from ...records.existing_database import require_database
+from ...records.runs import RunRecords
 from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import Output, streams

@@ -9,10 +9,10 @@ from typing import Any
 from ....config.schema import SavedPanel, Settings
 from ....core.models import Seat, money
 from ....errors import UsageError
-from ....run.request import RunRequest
-from ....run.resolve import resolve
+from ....run.options.request import RunRequest
+from ....run.options.resolve import resolve
 from ....run.spec import Spec
-from ...open_settings import open_settings
+from ...process.open_settings import open_settings
 from ...render.terminal import clip, columns
 from ...views.plan import plan, price_words
 from ..terminal.output import streams

@@ -19,14 +19,14 @@ from .... import protocols
 from ....config.schema import Settings
 from ....errors import ConfigError
 from ....gc_pause import end_delay
+from ...access.keys import Keys, new_key
+from ...access.permissions import limits_without_key
 from ...http.app import open_app
 from ...http.listening import listen, server_config
-from ...keys import Keys, new_key
-from ...open_settings import open_settings, panel_problems
-from ...permissions import limits_without_key
-from ...retention import retention
-from ...service import DRAIN_S, RunService
-from ...stop_signals import stop_signals
+from ...process.open_settings import open_settings, panel_problems
+from ...process.stop_signals import stop_signals
+from ...records.retention import retention
+from ...service.run_service import DRAIN_S, RunService
 from ..terminal.log_output import Messages, run_logged
 from ..terminal.output import streams
 from .server_keys import KeyCommand

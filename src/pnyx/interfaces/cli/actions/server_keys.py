@@ -10,9 +10,9 @@ from ....config.schema import Settings
 from ....errors import UsageError
 from ....store.keys import KeyUse, StoredKey
 from ....times import now
-from ...key_admin import changed_limits, described, parse_expiry, time_after
-from ...keys import check_name, hash_key, new_key
-from ...run_records import RunRecords
+from ...access.key_admin import changed_limits, described, parse_expiry, time_after
+from ...access.keys import check_name, hash_key, new_key
+from ...records.runs import RunRecords
 from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import Output

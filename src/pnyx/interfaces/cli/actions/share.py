@@ -9,10 +9,10 @@ from typing import Any
 from ....config.schema import ServeSettings
 from ....errors import UsageError
 from ....store.records.shares import ShareRow
-from ...open_settings import open_settings
+from ...access.shares import share_document
+from ...process.open_settings import open_settings
+from ...records.runs import RunRecords
 from ...render.terminal import columns
-from ...run_records import RunRecords
-from ...shares import share_document
 from ...views.transcript import quantity
 from ..records import with_records
 from ..terminal.output import Output, streams

@@ -16,10 +16,10 @@ from ....errors import UsageError
 from ....files.read import read_text
 from ....prompts import load
 from ....run.handle import RunHandle
-from ....run.resolve import resolve
+from ....run.options.resolve import resolve
 from ....run.result import Result
-from ...open_settings import open_settings
-from ...service import RunService
+from ...process.open_settings import open_settings
+from ...service.run_service import RunService
 from ...views.verdict import PASS, REPORTS, SCHEMA, as_text
 from ..files import FileFlags, note_files, read_flags
 from ..options import to_request

@@ -10,14 +10,14 @@ from ....config.schema import Settings
 from ....errors import UsageError
 from ....gc_pause import end_delay
 from ....store.records.runs import RunRow
-from ...open_files import raise_open_files
-from ...open_settings import open_settings
+from ...process.open_files import raise_open_files
+from ...process.open_settings import open_settings
+from ...process.stop_signals import stop_signals
+from ...process.worker_metrics import open_worker_metrics
+from ...records.retention import retention
 from ...render.terminal import columns
-from ...retention import retention
-from ...service import DRAIN_S, RunService
-from ...stop_signals import stop_signals
+from ...service.run_service import DRAIN_S, RunService
 from ...views.queue import QueueState
-from ...worker_metrics import open_worker_metrics
 from ..records import with_records
 from ..terminal.log_output import Messages, run_logged
 from ..terminal.output import streams

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..options import request_options
+from ..options import complete, request_options
 from ..terminal.output import streams
 
 __all__ = ["chat"]
@@ -14,7 +14,12 @@ __all__ = ["chat"]
 
 @click.command()
 @request_options("protocol", "models", "panel", "judge", "rounds", "preset", "budget_usd", "tools")
-@click.option("--resume", metavar="ID", help="Continue a conversation, by its id or a run's.")
+@click.option(
+    "--resume",
+    metavar="ID",
+    shell_complete=complete("complete_runs"),
+    help="Continue a conversation, by its id or a run's.",
+)
 @click.option("--plain", is_flag=True, help="Print plain lines: no colour, no live view.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only answers and errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Print replies in full.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..options import AMOUNT, concurrency, json_option
+from ..options import AMOUNT, MODELS, concurrency, json_option
 
 __all__ = ["eval_"]
 
@@ -17,7 +17,13 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("eval")
 @click.argument("dataset", required=False)
 @click.option(
-    "-m", "--model", "models", multiple=True, metavar="REF", help="A model of the panel. Repeatable."
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="REF",
+    shell_complete=MODELS,
+    help="A model of the panel. Repeatable.",
 )
 @click.option(
     "--arm",
@@ -39,6 +45,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     "baselines",
     multiple=True,
     metavar="REF",
+    shell_complete=MODELS,
     help="A model to compare with that joins no panel. Repeatable.",
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
@@ -52,7 +59,12 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Cap for the whole evaluation.")
 @concurrency
-@click.option("--judge", metavar="REF", help="The model that grades free text. Default: the first model.")
+@click.option(
+    "--judge",
+    metavar="REF",
+    shell_complete=MODELS,
+    help="The model that grades free text. Default: the first model.",
+)
 @click.option("--log", type=FILE, metavar="FILE", help="Write every answer as a JSON line.")
 @click.option("--html", type=FILE, metavar="FILE", help="Write the report as an HTML page with plots.")
 @click.option("--replay", type=FILE, metavar="FILE", help="Print the report of a --log file; calls no model.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..options import AMOUNT
+from ..options import AMOUNT, MODELS
 from ..styles import STYLES
 from ..terminal.output import streams
 
@@ -23,7 +23,15 @@ __all__ = ["init"]
     help="Where models run: openai, anthropic, …, ollama, embedded. Repeatable. Default: whose key is set.",
 )
 @click.option("--base-url", metavar="URL", help="A host that speaks OpenAI's API, such as vLLM.")
-@click.option("-m", "--model", "models", multiple=True, metavar="REF[*N]", help="Seats. Repeatable.")
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="REF[*N]",
+    shell_complete=MODELS,
+    help="Seats. Repeatable.",
+)
 @click.option("--style", type=click.Choice(list(STYLES)), help="What matters. Default: balanced.")
 @click.option("--budget", type=AMOUNT, metavar="USD", help="Cap of one question. Default: 1.")
 @click.option("--file", type=click.Path(path_type=Path), metavar="PATH", help="Default: the user file.")

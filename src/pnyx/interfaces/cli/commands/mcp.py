@@ -19,7 +19,7 @@ def mcp() -> int:
     need("mcp", "pnyx mcp")
     # Imported here so that help and completion start without the MCP server.
     from ...mcp.stdio import serve_stdio
-    from ...open_settings import open_settings
+    from ...process.open_settings import open_settings
     from ..terminal.log_output import Messages, run_logged
     from ..terminal.output import streams
 

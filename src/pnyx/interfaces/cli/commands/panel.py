@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..options import complete, json_option
+from ..options import MODELS, complete, json_option
 
 __all__ = ["panel"]
 
@@ -50,7 +50,15 @@ def show(name: str, as_json: bool) -> int:
     metavar="FILE",
     help="Recorded answers, or the --log of an evaluation. Default: judged runs.",
 )
-@click.option("-m", "--model", "models", multiple=True, metavar="REF", help="Only these models. Repeatable.")
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="REF",
+    shell_complete=MODELS,
+    help="Only these models. Repeatable.",
+)
 @click.option(
     "--where",
     multiple=True,

@@ -22,10 +22,10 @@ from ....run.batch import Batch
 from ....run.handle import RunHandle
 from ....run.result import Result, exit_code
 from ....run.spec import Spec
-from ...option_names import with_flags
+from ...process.stop_signals import stop_signals
 from ...render.terminal import ClosedPipe
-from ...service import RunService
-from ...stop_signals import stop_signals
+from ...requests.option_names import with_flags
+from ...service.run_service import RunService
 from ...views.outcome import headline, stop_message
 from ...views.plan import plan, price_words, why_unknown
 from ..records import note_new_database

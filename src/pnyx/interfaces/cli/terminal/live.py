@@ -170,5 +170,5 @@ def _row(seat: SeatState, narrow: bool) -> tuple[str, ...]:
     if not seat.calls:
         return (name, *[""] * (3 if narrow else 4))
     busy = seat.busy_s + (0.0 if seat.since is None else time.monotonic() - seat.since)
-    tokens = () if narrow else (f"{seat.output_tokens + seat.arriving:,} tokens",)
+    tokens = () if narrow else (quantity(seat.output_tokens + seat.arriving, "token"),)
     return (name, seat.phase, *tokens, money(seat.cost_usd), seconds(busy))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ....core.events import Budget, Event
 from ...render.terminal import clip, excerpt, flat, safe, wrap
 from ...views.certainty import certainty
-from ...views.outcome import usage_line
-from ...views.transcript import Entry, Transcript, quantity, seat_name
+from ...views.outcome import panel_line, usage_line
+from ...views.transcript import Entry, Transcript, seat_name
 from ...views.vote_only import vote_line
 from .output import Output, Stream
 
@@ -77,9 +76,8 @@ class Progress:
     def heading(self) -> Iterator[str]:
         """The first lines: run, protocol and panel."""
         view = self.view
-        seats = Counter(place.model for place in view.seats.values())
-        models = ", ".join(model if n == 1 else f"{model}*{n}" for model, n in seats.items())
-        text = f"run {view.run_id} · {view.protocol} · {quantity(len(view.seats), 'seat')}: {models}"
+        panel = panel_line(seat.model for seat in view.seats.values())
+        text = f"run {view.run_id} · {view.protocol} · {panel}"
         return paragraph(self.output.err, text, "dim")
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
-from ...bounds import Document, Name, Text
+from ...requests.bounds import Document, Name, Text
 from .answer import Answer, cut
 from .chat_tools import calls_in, legacy_tools, tools_of, written
 from .conversation import Conversation, Turn, refuse

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .... import protocols
-from ....config.server_settings import ServedModel
+from ....config.tables.server import ServedModel
 from ....core.context.files import Source
 from ....core.text import Material
 from ....errors import NotFound, UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm
-from ....run.request import RunRequest
+from ....run.options.request import RunRequest
 from ....similar import nearest
-from ...schemas import RunBody
+from ...requests.schemas import RunBody
 
 if TYPE_CHECKING:
     from .tools import Tools

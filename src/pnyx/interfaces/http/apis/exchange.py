@@ -20,8 +20,8 @@ from ....run.batch import failure
 from ....run.broadcast import TextWanted
 from ....run.result import Result
 from ....run.spec import Spec
-from ...follow import wait_for_result, wait_unless_disconnected, watch
-from ...service import RunService
+from ...service.follow import wait_for_result, wait_unless_disconnected, watch
+from ...service.run_service import RunService
 from ...views.transcript import Transcript, location
 from ..errors import Exact, error_response, refusal
 from ..state import client_left, leaves_at_half_close, owner_of, page_of, service_of, wait_for_disconnect

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from ....core.caching.regex import regex
 from ....core.text import estimate_tokens
 from ....core.tool_calls import ANY, AUTO, NONE
-from ...bounds import Document, Name
+from ...requests.bounds import Document, Name
 from ..errors import Exact
 from .answer import Answer, cut
 from .conversation import Conversation, Turn, refuse

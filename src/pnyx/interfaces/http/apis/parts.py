@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ....core.context.files import Source
 from ....run.options.answer_schema import check_schema
-from ...bounds import Document, Part, Text
+from ...requests.bounds import Document, Part, Text
 from .conversation import Turn, joined, refuse
 from .files import file_of
 

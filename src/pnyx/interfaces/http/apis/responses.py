@@ -19,8 +19,8 @@ from ....errors import NotFound
 from ....protocols.shared.call_form import CALLS
 from ....run.batch import failure
 from ....run.result import Result
-from ...bounds import Document, Name, Part, Text
-from ...service import RunService
+from ...requests.bounds import Document, Name, Part, Text
+from ...service.run_service import RunService
 from ..errors import Exact
 from ..state import owner_of, page_of, service_of
 from ..streaming import run_headers

@@ -36,6 +36,9 @@ class CohereReader(Reader):
         self.report_usage(delta.get("usage"))
         self.end(delta.get("finish_reason"))
 
+    def failure_words(self, document: Mapping[str, Any]) -> str:
+        return text_of(mapping(document.get("delta")).get("error"))
+
     def _call(self, call: Mapping[str, Any], index: object) -> None:
         place = index if isinstance(index, int | str) else None
         tool = self.tools.setdefault(place, ToolCallParts())

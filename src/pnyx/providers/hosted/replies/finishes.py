@@ -45,6 +45,7 @@ FAILURES: dict[str, int] = {
         ("overloaded", "abort", "aborted", "interrupted", "timeout", "cancelled", "unavailable"), 503
     ),
     **dict.fromkeys(("server_error", "upstream_error"), 500),
+    **dict.fromkeys(("rate_limit", "rate_limited", "rate_limit_error", "rate_limit_exceeded"), 429),
 }
 """The host's word for an end that is a failure -> the HTTP status that it amounts to."""
 
@@ -53,7 +54,7 @@ _FILTER_WORDS = regex(
 )
 """Parts of words that are in no table, and mean a filter."""
 _LENGTH_WORDS = regex(
-    r"truncat|limit|incomplete|_full$|max_?(?:\w+_)?(?:tokens?|length|time)|context_\w+_exceeded"
+    r"truncat|limit|length|incomplete|_full$|max_?(?:\w+_)?(?:tokens?|time)|context_\w+_exceeded"
 )
 """Parts of words that mean a limit."""
 _FAILURE_WORDS = regex(

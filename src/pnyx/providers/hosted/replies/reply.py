@@ -129,6 +129,8 @@ class Reader(ABC):
         self.sources: list[str] = []
         self.searches = 0
         self.any = False
+        self._note: Report | None = None
+        """Words in an event of their own. Text behind them shows that they reported no failure."""
         self._broken = False
         self._half = ""
         self._end_words = ""
@@ -136,15 +138,20 @@ class Reader(ABC):
     def add(self, document: Any) -> Iterator[str]:
         """Read a document, and yield the text in it. Raises `ProviderError` for an error that it reports."""
         if document is DONE:
+            self.check()
             self.done = True
             return
         documents = document if isinstance(document, list) else [document]
         for one in documents:
             if found := report(one):
                 self.report_usage(find(one))
-                raise failure(found)
-            if isinstance(one, Mapping):
-                yield from self.read(one)
+                if not found.may_be_note or self.is_complete:
+                    raise failure(found)
+                self._note = self._note or found
+            elif isinstance(one, Mapping):
+                for text in self.read(one):
+                    self._note = None
+                    yield text
                 if one.get("amazon-bedrock-guardrailAction") == "INTERVENED":
                     self.finish = "guardrail_intervened"  # its words stand in place of an answer
                 if self.failed:
@@ -157,10 +164,12 @@ class Reader(ABC):
     @property
     def failed(self) -> bool:
         """Whether the reply has ended with a failure. An error that says more may follow."""
-        return failure_status(self.finish) > 0
+        return self._note is not None or failure_status(self.finish) > 0
 
     def check(self) -> None:
         """Raise `ProviderError` if the reply has ended with a failure."""
+        if self._note is not None:
+            raise failure(self._note)
         if self.failed:
             words = self._end_words or f"the host ended the reply with {self.finish!r}"
             raise failure(Report(failure_status(self.finish), words, self.finish))
@@ -229,7 +238,7 @@ class Reader(ABC):
     def finish_reason(self) -> FinishReason:
         calls = any(tool.name for tool in self.tools.values())
         reason = reason_of(self.finish)
-        if self.refusal and reason == "stop":
+        if self.refusal and reason in ("stop", "length"):
             return "filter"
         if (reason == "tool" and not calls) or (reason == "malformed" and (calls or self.answer().strip())):
             reason = "stop"

@@ -15,8 +15,8 @@ __all__ = ["MESSAGES", "is_words", "listed", "objects", "path"]
 
 MESSAGES = ("message", "msg", "detail", "error_msg", "errors", "error", "description", "faultstring")
 _PLACES = (
-    *("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "name"),
-    "additionalProperty",
+    *("loc", "path", "param", "field", "key", "pointer", "instancePath", "parameter", "parameters"),
+    *("name", "additionalProperty"),
 )
 
 

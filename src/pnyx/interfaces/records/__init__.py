@@ -1,0 +1,1 @@
+"""What interfaces read and change of the database; nothing here starts a run."""
