@@ -81,3 +81,13 @@ def test_a_text_has_the_tokens_of_its_parts_whatever_stands_before_it(language: 
 def test_no_two_scripts_have_the_same_first_bytes() -> None:
     firsts = [first for firsts in scripts().values() for first in firsts]
     assert len(set(firsts)) == len(firsts)
+
+
+@given(st.text("жд фю it, .\nA0{}", max_size=3000), st.text("жд фю it, .\nA0{}", max_size=3000))
+def test_a_part_of_a_text_is_bounded_as_it_is_alone(before: str, text: str) -> None:
+    before = before.ljust(-(-len(before.encode()) // PIECE) * PIECE - len(before.encode()) + len(before))
+    for model in MODELS:
+        part = most_tokens(before + text, model, len(before))
+        alone = most_tokens(text, model)
+        assert alone <= part + 1, model
+        assert part <= alone + 2, model  # for the change of case or the digit where both meet
