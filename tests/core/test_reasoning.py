@@ -27,6 +27,7 @@ NAMES += (
     "internal_monologue",
     "thinking_process",
     "think_fast",
+    "think_never_used_51bce0c785ca2f68081bfa7d91973934",
 )
 CHANNELS = (
     "<|channel|>analysis<|message|>",
@@ -58,6 +59,7 @@ ENDS = [
         "<eos>",
         "<eod>",
         "<EOT>",
+        "<[EOS_never_used_51bce0c785ca2f68081bfa7d91973934]>",
         "<end_of_turn>",
         "<end_of_utterance>",
         "<end_of_sentence>",

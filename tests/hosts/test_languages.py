@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pnyx.providers.hosted.failure_phrases import TABLE as FAILURES
 from pnyx.providers.hosted.failure_phrases import in_english
-from tests.hosts.test_errors import TABLE, Row, answer, output_limit
+from tests.hosts.test_errors import KINDS, TABLE, Row, answer, output_limit
+from tests.hosts.test_errors import rows as rows_of
 from tests.support.rows import rows
 
 SENTENCES = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
@@ -52,6 +55,20 @@ def test_a_refused_parameter_is_left_out_in_any_language() -> None:
 def test_an_output_limit_is_lowered_in_any_language() -> None:
     limits = {sentence: output_limit(answer(reported(sentence)).body) for sentence in SENTENCES["limit"]}
     assert {sentence: limit for sentence, limit in limits.items() if limit != 8192} == {}
+
+
+def test_a_failure_in_chinese_has_its_kind_in_traditional_characters_too() -> None:
+    table = tomllib.loads(FAILURES.read_text(encoding="utf-8"))["chinese"]
+    simplified, traditional = ("".join(table[name]) for name in ("simplified", "traditional"))
+    assert len(set(traditional)) == len(simplified)
+    characters = str.maketrans(simplified, traditional)
+    # What JSON escapes is not translated.
+    found = [param.values[0] for param in rows_of(*KINDS)]
+    found = [row for row in found if row.body.startswith("{") and "\\u" not in row.body]
+    other = [(row, replace(row, body=row.body.translate(characters))) for row in found]
+    changed = [(row, again) for row, again in other if row != again]
+    assert len(changed) > 30
+    assert [again.body for row, again in changed if row.error.kind != again.error.kind] == []
 
 
 def test_english_has_no_words_of_another_meaning_in_another_language() -> None:

@@ -98,7 +98,7 @@ def own_terminal() -> None:
 
 
 class Screen:
-    """A command on a terminal of 100 columns. seen: the bytes written so far."""
+    """A command on a terminal. seen: the bytes written so far."""
 
     def __init__(self, master: int, process: forked.Process) -> None:
         self.master, self.process = master, process
@@ -136,10 +136,10 @@ class Screen:
 
 
 @contextlib.contextmanager
-def screen(*args: str, term: str = "xterm-256color", **options: Any) -> Iterator[Screen]:
+def screen(*args: str, term: str = "xterm-256color", columns: int = 100, **options: Any) -> Iterator[Screen]:
     """Start the command on a terminal, in its own session as a shell does."""
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
     process = spawn(*args, env=os.environ | {"TERM": term}, preexec_fn=own_terminal, **(streams | options))
     os.close(slave)

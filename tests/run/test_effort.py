@@ -17,6 +17,7 @@ from pnyx.interfaces.views.plan import plan
 from pnyx.run.batch import request_key
 from pnyx.run.options.request import RunRequest
 from pnyx.run.options.resolve import resolve
+from pnyx.run.spending.expectation import kind_of, panel_of
 
 SEATS = ("m:a", "m:b", "m:c")
 CONFIGURED = """
@@ -133,9 +134,13 @@ def test_seats_are_named_as_for_roles(
     assert made.judge is not None
     named_judge = names.get("Judge", names.get("m:z"))
     assert made.efforts_of_seats.get(made.judge.label, {}).get("effort") == named_judge
-    assert not made.same_request(resolve(replace(request, efforts={}), settings))
-    assert made.same_request(resolve(replace(request, seed=2), settings))
-    assert request_key(made) != request_key(resolve(replace(request, efforts={}), settings))
+    plain = resolve(replace(request, efforts={}), settings)
+    elsewhere = resolve(replace(request, seed=2), settings)
+    assert elsewhere.same_request(made)
+    assert not plain.same_request(made)
+    assert kind_of(elsewhere) == kind_of(made) != kind_of(plain)
+    assert panel_of(elsewhere) == panel_of(made) != panel_of(plain)
+    assert request_key(made) != request_key(plain)
 
 
 async def test_thinking_leaves_room_for_the_answer_in_a_short_reply(settings: pnyx.Settings) -> None:

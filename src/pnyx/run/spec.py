@@ -213,6 +213,15 @@ class Spec:
         of_phase = Thinking.first((asked, configured))
         return Thinking(effort) if of_phase == Thinking() else of_phase
 
+    @property
+    def asked_thinking(self) -> tuple[Any, ...]:
+        """What the request says of thinking, for all, by phase and by seat, wherever the seats are; or ()."""
+        efforts = self.efforts_of_seats
+        named = [seat for seat in self.callable_seats if seat.label in efforts]
+        of_seats = sorted((seat.model, seat.role, *efforts[seat.label].items()) for seat in named)
+        asked = (self.effort, self.thinking_tokens, dict(self.efforts_of_phases), of_seats)
+        return () if asked == (None, None, {}, []) else asked
+
     def output_limit(self, seat: Seat) -> int:
         """Return the most output tokens of a call to the seat in any phase, thinking included."""
         thinking = [
@@ -228,10 +237,7 @@ class Spec:
         return self._request() == other._request()
 
     def _request(self) -> tuple[Any, ...]:
-        efforts = self.efforts_of_seats
-        seats = sorted(
-            (seat.model, seat.role, sorted(efforts.get(seat.label, {}).items())) for seat in self.seats
-        )
+        seats = sorted((seat.model, seat.role) for seat in self.seats)
         return (
             self.question,
             self.protocol,
@@ -245,11 +251,9 @@ class Spec:
             self.client_tools,
             self.tool_choice,
             self.parallel_tool_calls,
-            self.effort,
-            self.thinking_tokens,
-            dict(self.efforts_of_phases),
+            self.asked_thinking,
             self.files,
-            self.judge and (self.judge.model, efforts.get(self.judge.label)),
+            self.judge and self.judge.model,
             seats,
         )
 

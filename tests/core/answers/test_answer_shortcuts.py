@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from pnyx.core.answers.language import folding
 from pnyx.core.answers.maths import lexer, read_maths, rewrites, statements
 from pnyx.core.answers.maths import notation as maths_notation
+from pnyx.core.answers.replies import conclusions
+from pnyx.core.answers.replies.extract import final_answer
 from pnyx.core.markup import notation
 
 VALUES = (
@@ -77,3 +79,13 @@ def test_a_text_without_marks_is_plain(text: str) -> None:
             if edges == before:
                 break
     assert stripped == edges
+
+
+def test_the_end_of_a_prose_reply_is_no_value_that_is_parsed() -> None:
+    reply = "The old pump holds for two of the cases. " * 8
+    for end in (
+        "The evidence is what decides the matter here.",
+        "Nothing in it is new to any of the readers.",
+    ):
+        with mock.patch.object(conclusions, "value_of", side_effect=AssertionError):
+            assert final_answer(reply + end, "Should we?") is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,13 @@ def test_a_hostile_text_is_compared_and_read(text: str) -> None:
         assert pnyx.same_answer(text, other) == pnyx.same_answer(other, text)
     assert pnyx.same_answer(text, text, "Which country is it?")
     assert pnyx.final_answer(f"{text}\nFinal answer: 5", "How many?") == "5"
+
+
+def test_an_equation_may_have_anything_on_its_left() -> None:
+    signs = ("(", ")", "[", "]", "{", "}", ",", ";", "x", "2", "-", "^", "_", "|", "f(")
+    for count in range(4):
+        for left in map("".join, product(signs, repeat=count)):
+            assert not pnyx.same_answer(f"{left}=2", "y = 3")
 
 
 @examples(60)

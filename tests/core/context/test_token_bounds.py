@@ -120,3 +120,13 @@ def test_every_letter_that_is_not_latin_has_a_script() -> None:
 def test_what_no_encoding_is_measured_for_may_have_a_token_for_each_byte(text: str) -> None:
     text = unicodedata.normalize("NFD", text)
     assert most_tokens(text, "gpt-5") >= len(text.encode())
+
+
+@given(st.text("жд фю it, .\nA0{}", max_size=3000), st.text("жд фю it, .\nA0{}", max_size=3000))
+def test_a_part_of_a_text_is_bounded_as_it_is_alone(before: str, text: str) -> None:
+    before = before.ljust(-(-len(before.encode()) // PIECE) * PIECE - len(before.encode()) + len(before))
+    for model in MODELS:
+        part = most_tokens(before + text, model, len(before))
+        alone = most_tokens(text, model)
+        assert alone <= part + 1, model
+        assert part <= alone + 2, model  # for the change of case or the digit where both meet

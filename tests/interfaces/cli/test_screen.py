@@ -40,6 +40,26 @@ def test_no_line_is_wider_than_the_terminal(
     assert len(unwrapped.split()) == len(tty.text.split())
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("runs", "recall so", "cost", "status RUN", "show RUN", "models", "protocols", "config show"),
+        *("config paths", "doctor", "panel list", "keys list", "cost --by day", "share RUN --list"),
+        *("calibration", "integrate", "ask --dry-run Why?", "ask -p single Why?", "ask -p voting -v Why?"),
+    ],
+)
+def test_no_line_is_wider_than_a_terminal_of_40_columns(
+    lab: ScriptedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("PNYX_MODELS", str(tmp_path / "models"))
+    lab.on("*", text="It is so, and there are several reasons to think that it is.\n\nFinal answer: 42")
+    run = pnyx("ask", "-p", "voting", "Why is it so, and what would have to change?", "--json").json["run_id"]
+    with screen(*command.replace("RUN", run).split(), term="dumb", columns=40) as tty:
+        tty.end()
+    lines = tty.text.replace("\r\n", "\n").split("\n")
+    assert [line for line in lines if len(line) > 40] == []
+
+
 def test_no_line_of_a_batch_stands_behind_its_progress(lab: ScriptedHost) -> None:
     Path("lines.jsonl").write_text('{"a": 1}\n{"b": 1}\n"Why?"\n')
     with screen("batch", "lines.jsonl", "-m", "lab:alpha", "-p", "single") as tty:
@@ -102,14 +122,14 @@ def test_calls_that_take_too_long_after_ctrl_c_are_reported(
     assert "stopping now: the calls in flight took longer than 0.2 s" in done.err
 
 
-@pytest.mark.parametrize(("width", "shown"), [(60, "decided  Why is it so?"), (120, "$0.00")])
+@pytest.mark.parametrize(("width", "shown"), [(40, "decided  Why"), (60, "decided  Why"), (120, "$0.00")])
 def test_a_narrow_list_of_runs_has_room_for_the_question(lab: ScriptedHost, width: int, shown: str) -> None:
     pnyx("ask", "Why is it so?", "-q")
     (record,) = with_records(open_settings(), lambda stored: stored.list_runs(None, 1))
     written = io.StringIO()
     stream = Stream(written, width=width)
     table = _run_table(stream)
-    table.add(_row(record, stream))
+    table.add(_row(record, table, "Why is it so?"))
     table.end()
     (_, row) = written.getvalue().splitlines()
     assert shown in row

@@ -173,7 +173,12 @@ def test_columns_are_aligned_also_with_wide_characters() -> None:
 def test_the_last_column_is_wrapped_and_indented() -> None:
     rows = [("a", "one two three four"), ("bcd", "five")]
     assert list(columns(rows, width=17)) == ["a    one two", "     three four", "bcd  five"]
-    assert list(columns(rows, width=16)) == list(columns(rows))
+    assert list(columns(rows, width=16)) == ["a    one two", "    three four", "bcd  five"]
+    assert list(columns([("a long name", "one two three")], width=14)) == [
+        "a long name",
+        "    one two",
+        "    three",
+    ]
 
 
 def test_the_least_columns_are_left_out_where_there_is_no_room() -> None:

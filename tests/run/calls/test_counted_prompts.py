@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.core.context.compaction import texts
 from pnyx.core.context.files import File
 from pnyx.core.events import CallFinished, CallStarted
 from pnyx.core.models import Price, Seat, Usage
@@ -17,7 +18,7 @@ from pnyx.core.steps import Ask
 from pnyx.core.text import Prompt, most_tokens
 from pnyx.core.tool_calls import ToolSpec, Turn
 from pnyx.providers.base import Call, Completion
-from pnyx.run.calls.counted_prompts import CountedPrompts
+from pnyx.run.calls.counted_prompts import CountedPrompts, prefixes
 from tests.run.test_small_budgets import spec
 from tests.support.panels import Host
 from tests.support.processes import Node
@@ -39,8 +40,14 @@ def count(one: Ask) -> int:
 
 
 def whole(one: Ask) -> int:
-    texts = [one.prompt.system, one.prompt.text, *(turn.text for turn in one.turns)]
-    return most_tokens("\n".join(texts), one.seat.name)
+    return most_tokens("\n".join(texts(one)), one.seat.name)
+
+
+def most(
+    counted: CountedPrompts, one: Ask, tools: tuple[ToolSpec, ...] = (), bound: int | None = None
+) -> int:
+    text = "\n".join(texts(one, tools))
+    return counted.most(tuple(prefixes(one)), text, one.seat.name, bound or whole(one))
 
 
 @given(PIECES, PIECES, PIECES)
@@ -48,30 +55,30 @@ def test_the_bound_is_never_below_the_count_nor_above_that_of_the_text(
     shared: list[str], first: list[str], second: list[str]
 ) -> None:
     counted, one, two = CountedPrompts(), ask("s", [*shared, *first]), ask("s", [*shared, *second])
-    assert counted.most(one, (), whole(one)) == whole(one)
-    counted.note(one, count(one))
-    assert count(two) <= counted.most(two, (), whole(two)) <= whole(two)
-    assert counted.most(one, (), whole(one)) <= count(one) + most_tokens("")
+    assert most(counted, one) == whole(one)
+    counted.note(tuple(prefixes(one)), count(one))
+    assert count(two) <= most(counted, two) <= whole(two)
+    assert most(counted, one) <= count(one) + most_tokens("")
 
 
 def test_another_model_or_system_message_has_nothing_in_common() -> None:
     counted, one = CountedPrompts(), ask("s", [LATIN, "task"])
-    counted.note(one, count(one))
+    counted.note(tuple(prefixes(one)), count(one))
     for other in (
         ask("s", [LATIN, "task"], "h:other"),
         ask("t", [LATIN, "task"]),
         ask("s", ["x", LATIN]),
     ):
-        assert counted.most(other, (), whole(other)) == whole(other)
+        assert most(counted, other) == whole(other)
 
 
 def test_tools_and_turns_are_on_top_of_what_was_counted() -> None:
     counted, one = CountedPrompts(), ask("s", [LATIN, "task"])
-    counted.note(one, count(one))
+    counted.note(tuple(prefixes(one)), count(one))
     turned = ask("s", [LATIN, "task"], turns=(Turn(LATIN, (), ()),))
-    assert counted.most(turned, (), 10**9) >= count(one) + most_tokens(LATIN)
+    assert most(counted, turned, (), 10**9) >= count(one) + most_tokens(LATIN)
     tool = ToolSpec("search", "word " * 200, {})
-    assert counted.most(one, (tool,), 10**9) >= count(one) + most_tokens("word " * 200)
+    assert most(counted, one, (tool,), 10**9) >= count(one) + most_tokens("word " * 200)
 
 
 class CachingHost(SizedHost):

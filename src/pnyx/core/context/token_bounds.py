@@ -143,10 +143,11 @@ def _is_rare(piece: bytes) -> bool:
     return sum(map(_words().__contains__, words)) < KNOWN * len(words)
 
 
-def _sums(data: bytes) -> _Counts:
-    """The counts of the text, whose pieces begin at the same places in every longer text that begins so."""
-    starts = range(0, len(data) or 1, PIECE)
-    every = [_counts(data[at : at + PIECE], data[max(at - 1, 0) : at]) for at in starts]
+def _sums(data: bytes, start: int = 0) -> _Counts:
+    """The counts of the text behind `start`, whose pieces end at the same places in every text that begins
+    like the whole."""
+    starts = (start, *range(start - start % PIECE + PIECE, len(data), PIECE))
+    every = [_counts(data[at : at - at % PIECE + PIECE], data[max(at - 1, 0) : at]) for at in starts]
     return _Counts(*map(sum, zip(*every, strict=True)))
 
 
@@ -160,8 +161,9 @@ def estimate_tokens(text: str) -> int:
     return max(len(text.encode("utf-8", "surrogatepass")) // 2 + 8, most_tokens(text))
 
 
-def most_tokens(text: str, model: str = "") -> int:
+def most_tokens(text: str, model: str = "", start: int = 0) -> int:
     """A closer upper bound of the tokens of `text`, for what a call may cost. model: without its provider.
+    start: of the characters behind it alone.
 
     2.7 letters of ASCII are a token in code and in seven languages, and fewer in others and in identifiers.
     Single blanks belong to the words beside them: about three bytes per token in English prose. Other bytes
@@ -170,7 +172,8 @@ def most_tokens(text: str, model: str = "") -> int:
     rest, two bytes beyond ASCII are a token; a symbol such as a box is two, and an emoji is four.
     """
     data = text.encode("utf-8", "surrogatepass")
-    counts, size = _sums(data), len(data)
+    before = len(text[:start].encode("utf-8", "surrogatepass"))
+    counts, size = _sums(data, before), len(data) - before
     other, beyond = counts.others, counts.beyond
     letters = size - other - beyond - counts.blanks - counts.first
     rare = counts.rare * (letter_tokens(model) - 1 / LETTERS_PER_TOKEN)
@@ -181,12 +184,12 @@ def most_tokens(text: str, model: str = "") -> int:
     in_scripts = 0.0
     if beyond:
         rates = _encoding_of(model).tokens
-        for script, count in script_counts(data).items():
+        for script, count in script_counts(data[before:]).items():
             in_scripts += count * rates[script]
             in_bytes = count * _bytes_of(script)
             beyond -= in_bytes
             size -= in_bytes
-    pairs = beyond // 2 + data.count(b"\xe2") // 2 + 2 * data.count(b"\xf0")
+    pairs = beyond // 2 + data.count(b"\xe2", before) // 2 + 2 * data.count(b"\xf0", before)
     return min(tokens + beyond, max(tokens + pairs, size // 2)) + ceil(in_scripts) + 8
 
 

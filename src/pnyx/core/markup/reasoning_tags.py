@@ -31,9 +31,9 @@ __all__ = [
 _NAME = (
     r"(?:[a-z]{1,12}:|longcat_|reasoning_|ant_?|inner_|internal_)?"
     r"(?:think|thinking|thoughts?|reasoning|scratchpad|monologue|chain_of_thought|cot)"
-    r"(?:_(?:process|steps|fast(?:er)?|slow))?(?::[a-z]{1,16})?"
+    r"(?:_(?:process|steps|fast(?:er)?|slow|never_used_[0-9a-f]{1,40}))?(?::[a-z]{1,16})?"
 )
-"""Names of tags as in XML; some models add a name space, as in `seed:think`."""
+"""Names of tags as in XML; some models add a name space, as in `seed:think`, and Doubao's a number."""
 _LONE_NAMES = (
     *("reason", "reasons", "analysis", "reflection", "reflections", "self_reflection", "reflect"),
     *("deliberation", "contemplation", "introspection", "brainstorm", "brainstorming", "inner_dialogue"),
@@ -53,6 +53,7 @@ _PAIRS = {
     "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
     "<|START_THINKING|>": "<|END_THINKING|>",  # Command A
     "<|begin_of_thought|>": "<|end_of_thought|>",  # OpenThinker
+    "<start_working_out>": "<end_working_out>",  # models that were trained by Unsloth's notebooks
     "<|think|>": "<|begin|>assistant<|content|>",  # Solar
 }
 """Other opening tags -> their closing tags."""
@@ -95,7 +96,7 @@ _CUT_TOKEN = r"(?:<\|[A-Za-z]\w{2,43}\|?|<｜(?!tool)[^｜<>\s]{1,30}｜?)(?=\s*
 """A special token without its last characters, at the end: the host stopped the reply in it."""
 _END_TOKEN = (
     rf"(?:{'|'.join(map(re.escape, _END_TOKENS))}|<(?i:eo[a-z]|end_of_[a-z]{{3,12}}|seed:eos)>"
-    r"|<(?:reserved_|SPECIAL_|unused)\d{1,4}>|<\|[\w/▁-]{1,44}\|>|<｜(?!tool)[^｜<>\n]{1,30}｜>"
+    r"|<(?:reserved_|SPECIAL_|unused)\d{1,4}>|<\[\w{1,16}_never_used_[0-9a-f]{1,40}\]>|<\|[\w/▁-]{1,44}\|>|<｜(?!tool)[^｜<>\n]{1,30}｜>"
     rf"|{_CUT_TOKEN})"
 )
 """The same, and whatever is written as special tokens are: `<|name|>`, or with the wide bars of DeepSeek and
@@ -141,7 +142,7 @@ BARE_ENDS = (
 )
 
 _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *_OTHER_MARKS, *BOXES)
-STARTS = regex(r"[<\[◁](?=[^\W\d]|[/|｜]|\Z)")
+STARTS = regex(r"[<\[◁](?=[^\W\d]|[/|｜]|\Z)|<(?=\[[A-Z])")
 """The first characters of all tags and tokens."""
 _WHOLE = regex(
     rf"{_TAG_FORMS}|{_END_TOKEN}|{_OTHER_TURN}|(?i:</?(?:{_WRAPPER_NAME})>)"
@@ -152,7 +153,8 @@ _MARK_STARTS = {mark[0] for mark in _MARKS}
 LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
-    rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|{_NAME}{_ATTRIBUTES}))|<｜[^｜<>\n]{{0,30}}｜?"
+    rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|[a-z]{{1,16}}_never_used_[0-9a-f]{{0,40}}|{_NAME}{_ATTRIBUTES}))"
+    r"|<\[\w{0,68}\]?|<｜[^｜<>\n]{0,30}｜?"
     rf"|(?i:<details\s[^<>\n]{{0,170}})|{_TURN}[A-Za-z]{{0,10}}"
     r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
 )

@@ -14,6 +14,8 @@ from ...core.caching.regex import regex
 
 __all__ = ["ClosedPipe", "clip", "columns", "cut", "excerpt", "flat", "safe", "wrap"]
 
+HANG = 4
+"""Cells by which the lines of a wrapped row are indented where no column is."""
 NARROWEST = 12
 """The least width of a column in which text is wrapped, in characters."""
 _UNSAFE = regex(
@@ -152,7 +154,7 @@ def columns(
 ) -> Iterator[str]:
     """Rows as aligned columns, two spaces apart; `right`: the numbers of right-aligned columns.
 
-    width: the last column is wrapped to fit it, if at least `NARROWEST` cells remain for the column.
+    width: the last column is wrapped to fit it, or the whole row if the column has fewer than `NARROWEST`.
     least: columns that are left out, in this order, until the others fit.
     """
     cells = [[flat(cell) for cell in row] for row in rows]
@@ -167,7 +169,7 @@ def columns(
             blank = " " * (most - _cells(row[i]))
             padded.append(blank + row[i] if i in right else row[i] + blank)
         line = "  ".join(padded).rstrip()
-        if width is None or _cells(line) <= width or width - hang < NARROWEST:
+        if width is None or _cells(line) <= width:
             yield line
         else:
-            yield from _fill(line, width, "", " " * hang)
+            yield from _fill(line, width, "", " " * (hang if width - hang >= NARROWEST else HANG))

@@ -1,4 +1,4 @@
-"""Failures in other languages, in the English words that the tables of failures have."""
+"""Failures in other languages, in the words of the tables of failures: English, or simplified Chinese."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 __all__ = ["in_english", "in_one_sentence"]
 
@@ -18,6 +19,8 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|[。\uff01\uff1f\n]")
 def in_english(message: str) -> str:
     """`message` with the phrases of `failure_phrases.toml` in English, and the rest as it is."""
     meanings, words = _phrases()
+    if _HAN.search(message) and not _KANA_OR_HANGUL.search(message):
+        message = _simplified(message)
     found = [
         english
         for english, alternatives in meanings
@@ -34,10 +37,35 @@ def in_one_sentence(parts: Sequence[re.Pattern[str]], message: str) -> bool:
     return any(all(part.search(sentence) for part in parts) for sentence in sentences)
 
 
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_KANA_OR_HANGUL = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
+
+
+def _simplified(message: str) -> str:
+    """A message in Chinese with simplified characters and the words of the mainland."""
+    characters, words = _chinese()
+    message = message.translate(characters)
+    for word, pattern in words:
+        message = pattern.sub(word, message)
+    return message
+
+
+@cache
+def _chinese() -> tuple[dict[int, int], list[tuple[str, re.Pattern[str]]]]:
+    table = _table()["chinese"]
+    characters = str.maketrans("".join(table["traditional"]), "".join(table["simplified"]))
+    return characters, [(word, re.compile(others)) for word, others in table["words"]]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
 @cache
 def _phrases() -> tuple[list[tuple[str, list[list[re.Pattern[str]]]]], list[tuple[str, re.Pattern[str]]]]:
     """Read and compiled at the first failure: most processes see none."""
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    table = _table()
     meanings = [
         (english, [[re.compile(part, re.IGNORECASE) for part in parts] for parts in alternatives])
         for english, alternatives in table["meanings"].items()

@@ -48,7 +48,7 @@ QUOTA = regex(
 """An account without money, unless the host limits requests by these words too; see `THROTTLED`."""
 
 ALLOWANCE = (
-    regex(r"quota|usage limit|request limit", re.IGNORECASE),
+    regex(r"quota|(?:usage|request) limit|request allowance", re.IGNORECASE),
     regex(r"exceed|reached|exhaust|over\b|used up", re.IGNORECASE),
 )
 """A quota of some kind, for reports that say nothing else: both in one sentence."""
@@ -60,7 +60,8 @@ SPENT = regex(
     r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit"
     r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)|balance is insufficient"
     r"|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits|have a free (?:quota )?tier"
-    r"|(?:out of|no|any) credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
+    r"|(?:out[ _]of|no|any)[ _]credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
+    r"|(?:enter|provide) (?:an? )?payment method"
     r"|budget.{0,20}exceeded|exceeded\w*budget|(?:not have enough quota|quota is not enough)"
     r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota"
@@ -142,7 +143,7 @@ OF_TEXT = regex(
 TOO_LONG = regex(
     # What there is too much of
     r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted)"
-    r"|shift is disabled)\b|cannot truncate"
+    r"|shift is disabled)(?![a-z])|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
     r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
     r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
@@ -155,7 +156,7 @@ TOO_LONG = regex(
     r"|`?inputs`? (?:tokens \+|must have less than)"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|token count exceeds|(?:prompt|input) (?:has|is|of) \d+ tokens"
+    r"|message larger than max|token count exceed|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
     r"|text fields that are too large|payload too large|max(?:imum)? tokens of \d+ exceeded"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
@@ -186,7 +187,9 @@ OVERFLOW = (
 """The same: a word of each in one sentence."""
 
 TOO_LARGE = regex(
-    r"request too large|tokens must be reduced|request_too_large|required for long context", re.IGNORECASE
+    r"request too large|tokens must be reduced|request_too_large|required for long context"
+    r"|received message larger",
+    re.IGNORECASE,
 )
 """A request over the tokens per minute of an account: waiting does not help, a shorter request does."""
 
@@ -194,7 +197,7 @@ RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
     r"|/ ?(?:min(?:ute)?|s|sec(?:ond)?)\b|\b[rt]pm\b|request limit reached|burst limit|spike.?arrest"
     r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down"
-    r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|速率|频率",
+    r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|每[分秒]|分钟内|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
@@ -204,8 +207,8 @@ _PASSING = (
     r"|runner process has terminated|model (?:was |is |has been )?(?:un|re)loaded"
     r"|\b(?:returned|status(?: code)?:?) 5\d\d\b|temporarily (?:unavailable|out of|overloaded|down)"
     r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"
-    r"|not (?:yet )?ready|is (?:currently |still )?(?:loading|restarting|starting)|warming up|cold start"
-    r"|invocation timed out|queue is full|retr(?:i|y)able|CUDA error"
+    r"|not (?:yet )?ready|is (?:currently |still )?(?:loading|restarting|starting up)|warming up|cold start"
+    r"|invocation timed out|queue is full|(?<!not )(?<!non-)retr(?:i|y)able|CUDA error"
     r"|(?:worker|engine|background loop)\w*\b[^.]{0,20}(?:\bdied|\bdead|errored|\bis not running)"
     # The transport behind a gateway, in the words of Envoy, Go and Node
     r"|connect(?:ion)? (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
@@ -224,9 +227,10 @@ TEMPORARY = regex(
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
     r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|deadline"
     r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
-    r"|crashed|draining|interrupted|unable to reach|went wrong|(?:try|retry) once more|too much load"
+    r"|crashed|draining|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
+    r"|unable to (?:reach|process your request)|(?:try|retry) once more|too much load"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
-    r"|限流|稍后|无可用|内部错误|超时|暂不可用|服务异常",
+    r"|限流|稍后|后重试|无可用|内部错误|超时|暂不可用|服务异常",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -237,9 +241,9 @@ FILTERED = regex(
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|blocked (?:input|output)"
-    r"|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
+    r"|censorship|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
     r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
-    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规",
+    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规|违反[^。]{0,8}政策",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
@@ -273,14 +277,16 @@ PLACE = (
 """The same: a word of each in one sentence."""
 
 BAD_KEY = regex(
-    r"(?:invalid|incorrect|wrong|missing|expired?|no) (?:\w+ (?:or )?)?(?:x-)?(?:api|auth|access|subscription"
+    r"(?:invalid|incorrect|wrong|missing|expired?|unknown|no) (?:\w+ (?:or )?)?(?:x-)?(?:api|auth|access"
+    r"|subscription"
     r"|security)[ -]?(?:key|token|credentials)"
     r"|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid|invalid|expired|incorrect"
     r"|missing)"
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
-    r"|signature (?:does not match|check failed)|\bunauthori[sz]ed\b|unauthenticated|not authenticated"
-    r"|NoAuthError|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
+    r"|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
+    r"|not authenticated|NoAuthError|\bno permission\b|请先登录"
+    r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,
 )
 """A key that is refused with a status of its own."""
@@ -315,7 +321,8 @@ NO_MODEL = regex(
     r"|(?:unknown|unsupported|invalid|no such|unexpected) model\b|model identifier is invalid"
     r"|supported api model names|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
-    r"|模型[^。]{0,40}(?:不存在|未开通)|could not find (?:\w+ )?model|llm provider not provided"
+    r"|模型[^。]{0,40}(?:不存在|未开通)|找不到[^。]{0,4}模型"
+    r"|could not find (?:\w+ )?model|llm provider not provided"
     r"|unsupported openapi method|已下线|failed to get model|您无权访问",
     re.IGNORECASE,
 )

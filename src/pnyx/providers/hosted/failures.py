@@ -43,7 +43,7 @@ from .failure_words import (
     UNSAFE,
 )
 from .output_limits import affordable, is_about_sizes, plain_numbers
-from .page_titles import page_title
+from .page_titles import is_xml, page_title, xml_code
 from .reports.find import read_report, report
 from .reports.report import Report
 from .trouble import NO_TLS
@@ -147,7 +147,8 @@ def _final_kind(found: Report) -> str:
     # An empty account does not fill by waiting, whatever its status.
     if _is_spent(status, _without_advice(found)):
         return "refused"
-    if not (status or found.named_status) and found.has(ALLOWANCE) and not RATE.search(words):
+    of_time = RATE.search(words) or retry_after({}, found.message) is not None
+    if not (status or found.named_status) and found.has(ALLOWANCE) and not of_time:
         return "refused"
     if status != 429 and _is_filtered(status, found) and not found.has(OVERFLOW):
         return "refused"
@@ -181,7 +182,7 @@ def _without_advice(found: Report) -> Report:
 def _is_spent(status: int, found: Report) -> bool:
     """Whether money is used up, or an allowance of a day or longer, of which the host says no other wait."""
     words, throttled = found.words, THROTTLED.search(found.code)
-    if status == 429 and PER_MINUTE.search(found.english) and not LONGER.search(found.english):
+    if status in (0, 429) and PER_MINUTE.search(found.english) and not LONGER.search(found.english):
         return False
     if found.named_status == 402 or SPENT.search(words) or (QUOTA.search(words) and not throttled):
         return True
@@ -196,7 +197,8 @@ def _kind(found: Report) -> str:
     named, words = found.named_status, found.words
     status = _standard(found.status) or named
     unsure = status in (0, 400, 422, 424, 500)
-    if unsure and (named == 429 or _TOKEN_RATE.search(words)) and not TOO_LARGE.search(words):
+    of_time = named == 429 or _TOKEN_RATE.search(words) or (status == 0 and PER_MINUTE.search(words))
+    if unsure and of_time and not TOO_LARGE.search(words):
         return "rate_limited"
     if status in (0, 400, 422, 500) and FAILED_GENERATION.search(words):
         return "malformed"
@@ -293,7 +295,10 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
     """The error for a body of status 200 that is neither JSON nor events."""
     text = quote(body)
     if body.lstrip()[:1] == b"<":
-        title = page_title(body.decode("utf-8", "replace"))[:QUOTE_CHARS]
+        page = body.decode("utf-8", "replace")
+        title = page_title(page)[:QUOTE_CHARS]
+        if is_xml(page) and (found := failure(Report(0, title, xml_code(page)))).kind != "malformed":
+            return found
         # No model has answered, and the same page comes again.
         return ProviderError(
             "not_found", f"a web page came instead of a reply: check base_url and the network ({title})"

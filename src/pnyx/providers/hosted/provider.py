@@ -37,6 +37,7 @@ from .replies.held_text import HeldText
 from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, may_begin_in_thoughts
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
+from .reports.find import unknown_words
 from .responses_requests import as_responses, in_chat_words
 from .returned_thoughts import return_thoughts
 from .thinking_switches import set_router_thinking, set_thinking
@@ -207,11 +208,14 @@ class HostedProvider:
             "POST", request.url, request.headers, limits, request.body
         ) as response:
             size = count = 0
+            silent: Any = None
             try:
                 async for document in response.documents():
                     count += 1
+                    silent = document
                     for text in _read(reply, document):
                         size += len(text)
+                        silent = None
                         if size > limits.max_bytes:
                             raise ProviderError("malformed", "the answer is too long", billed=True)
                         yield text
@@ -220,17 +224,21 @@ class HostedProvider:
                     raise
         reader = reply.reader
         reader.check()
+        if reader.any and (reader.is_complete or not response.streamed):
+            return
+        words = unknown_words(silent)
+        if words and (found := unreadable("", words.encode())).kind != "malformed":
+            raise found
         if not reader.any and (count or response.unread or (response.start and not response.streamed)):
-            words = response.unread or response.start
-            if count and not response.unread and not words.startswith('"'):
-                raise ProviderError("malformed", f"the host sent no answer: {words}", billed=True)
-            raise unreadable("the reply is not JSON", words.encode())
-        if not reader.any or (response.streamed and not reader.is_complete):
-            last = "".join(reader.text)[-LAST_CHARS:] or response.start
-            what = "the stream ended before the reply did" if response.size else "the reply is empty"
-            message = what + (f", after: {last}" if last else "")
-            message += f": {response.unread}" if response.unread else ""
-            raise ProviderError("truncated", message, billed=True)
+            start = response.unread or response.start
+            if count and not response.unread and not start.startswith('"'):
+                raise ProviderError("malformed", f"the host sent no answer: {start}", billed=True)
+            raise unreadable("the reply is not JSON", start.encode())
+        last = "".join(reader.text)[-LAST_CHARS:] or response.start
+        what = "the stream ended before the reply did" if response.size else "the reply is empty"
+        message = what + (f", after: {last}" if last else "")
+        message += f": {response.unread or words}".removesuffix(": ")
+        raise ProviderError("truncated", message, billed=True)
 
     def _completion(self, call: Call, reader: Reader, notes: tuple[str, ...]) -> Completion:
         meter, searches = self._dialect.meter, None

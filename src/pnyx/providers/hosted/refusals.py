@@ -286,7 +286,7 @@ def _places(name: str, clause: str, named_is_refused: bool) -> Iterator[tuple[in
             yield 1, match.start(), match.end(), name
         return
     if name in WORDS_BY_ACCIDENT and (match := _listed(name).search(clause)):
-        yield 1, *match.span("name"), name
+        yield 1, *match.span(match.lastgroup or 0), name
         return
     plain = _PLAIN_WORDS.get(name)
     if plain is None or not (match := plain.search(clause)):
@@ -333,9 +333,10 @@ def _quoted(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _listed(name: str) -> re.Pattern[str]:
-    """The name in a list after "parameters:"."""
-    list_start = r"(?:supplied|param(?:eter)?s?|arguments?|fields?|keys?): (?:[\w.]+, ){1,8}"
-    return re.compile(rf"{list_start}(?P<name>{name})(?![\w-])", re.IGNORECASE)
+    """The name in a list of several after "parameters:"."""
+    list_start = r"(?:supplied|param(?:eter)?s?|arguments?|fields?|keys?): "
+    behind = rf"(?:[\w.]+, ){{1,8}}(?P<name>{name})(?![\w-])"
+    return re.compile(rf"{list_start}(?:{behind}|(?P<first>{name})(?=, ))", re.IGNORECASE)
 
 
 _SYSTEM = regex(

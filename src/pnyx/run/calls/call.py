@@ -28,6 +28,7 @@ from ..journal import Outcome
 from ..spending.budget import Bill, OutputLimits, usd
 from .admission import Refusal
 from .context_window import image_tokens, request_limit, shorter, thinking_limit
+from .counted_prompts import Prefix, prefixes
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
@@ -52,13 +53,14 @@ __all__ = ["ModelCall"]
 class ModelCall:
     """The attempts at one step. `outcome` performs them.
 
-    size: about how many tokens the text of the request has; input_tokens: the most.
+    size: about how many tokens the text of the request has; input_tokens: the most; prefixes: of it.
     """
 
     def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
         self.context, self.key, self.ask = context, key, ask
         self.full_ask, self.cut_chars, self.searches = ask, 0, 0
         self.size = self.input_tokens = 0
+        self.prefixes: Sequence[Prefix] = ()
         self.common = dict[str, Any](key=key, phase=where.phase, round=where.round, seat=ask.seat.label)
         self.fingerprint = ask.fingerprint
         # With a second request for the same call, either may be the reply.
@@ -189,14 +191,15 @@ class ModelCall:
         self.ask, self.cut_chars = shortened
         text = self._text()  # not kept, as it is a copy of the prompt
         self.size, self.input_tokens = tokens(text), most_tokens(text, self.ask.seat.name)
+        self.prefixes = tuple(prefixes(self.ask))
         return True
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
         """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
         context, ask, time = self.context, self.ask, self.context.now()
         attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
-        text_tokens = context.counted_prompts.most(ask, self._tools(), self.input_tokens)
-        quote = context.budget.quote(ask.seat, text_tokens, self.searches, self.image_tokens)
+        most = context.counted_prompts.most(self.prefixes, self._text(), ask.seat.name, self.input_tokens)
+        quote = context.budget.quote(ask.seat, most, self.searches, self.image_tokens)
         limits = self.limits.in_budget(self.size) if whole is None else OutputLimits(whole, whole, whole)
 
         def intent(connection: Connection) -> CallStarted | Refusal:
@@ -349,7 +352,7 @@ class ModelCall:
         budget, images = self.context.budget, self.image_tokens
         bill = budget.bill(started, price, done.usage, self.input_tokens, wrote, done.searches, images)
         if bill.flag is None:
-            self.context.counted_prompts.note(self.ask, bill.usage.input_tokens)
+            self.context.counted_prompts.note(self.prefixes, bill.usage.input_tokens)
         return bill
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:

@@ -157,17 +157,12 @@ def kind_of(spec: Spec) -> str:
     seats = sorted((seat.model, seat.role) for seat in spec.seats)
     parts: list[Any] = [spec.protocol, dict(spec.options), seats, bool(spec.responses), spec.tools]
     parts += [spec.ground, *([spec.judge.model] if spec.judge else [])]
-    return _name([*parts, *_thinking(spec)])
+    return _name([*parts, *spec.asked_thinking])
 
 
 def panel_of(spec: Spec) -> str:
     """Return a name for runs of the same models that are asked for as much thinking: replies are alike."""
-    return "panel:" + _name([sorted({seat.model for seat in spec.callable_seats}), *_thinking(spec)])
-
-
-def _thinking(spec: Spec) -> list[Any]:
-    """Return what the request says of it, if anything: so the names of other runs are as they were."""
-    return [[spec.effort, spec.thinking_tokens]] if spec.effort or spec.thinking_tokens is not None else []
+    return "panel:" + _name([sorted({seat.model for seat in spec.callable_seats}), *spec.asked_thinking])
 
 
 def _name(parts: list[Any]) -> str:

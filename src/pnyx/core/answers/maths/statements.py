@@ -317,7 +317,7 @@ def _name(found: Sequence[Token]) -> str:
         return "".join(texts)  # f(2), whose value is asked for
     if any(t.kind == "number" for t in found if t.kind == "number" and "_" not in texts and "^" not in texts):
         return ""
-    if all(t.kind in ("name", "word", "separator") for t in found):
+    if found and all(t.kind in ("name", "word", "separator") for t in found):
         alone = (
             len(found) == 1
             or any(t.kind == "word" and t.spaced for t in found[1:])

@@ -337,14 +337,13 @@ def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[
     value = only(line if only_line or not _BULLET.match(line) else "")
     if is_plausible(value) or (only_line and not concludes and _NAME.fullmatch(value)):
         return value
-    value = only(claim)
-    if concludes and (is_plausible(value) or _NAME.fullmatch(value)):
+    if concludes and (is_plausible(value := only(claim)) or _NAME.fullmatch(value)):
         return value
     if (match := _PREDICATE.fullmatch(claim)) and not _SUPPOSED.match(match["before"]):
-        value = only(match["value"])
         worked_out = match["equals"] and is_definite(match["value"]) and _is_worked_out(match["before"])
         if match["equals"] and not worked_out:
             return _named(claim)
-        if (concludes or worked_out or (only_line and sentence == line)) and is_plausible(value):
+        may_state = concludes or worked_out or (only_line and sentence == line)
+        if may_state and is_plausible(value := only(match["value"])):
             return value
     return ""

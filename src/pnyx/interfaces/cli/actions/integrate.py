@@ -63,7 +63,7 @@ def list_assistants(output: Output, write: bool, project: bool, as_json: bool) -
     for number, row in enumerate(table):
         row[3] = row[3] if len(row[3]) <= width - taken else f"…{row[3][taken + 1 - width :]}"
         table[number] = row if width - taken >= NARROWEST else row[:3]
-    for number, line in enumerate(columns(table)):
+    for number, line in enumerate(columns(table, width=output.out.width, least=(1,))):
         output.out.line(line, *(() if number else ("bold",)))
     hint = "set one up with: pnyx integrate NAME --write; other programs: docs/integrations.md"
     output.out.lines(paragraph(output.out, hint, "dim"))

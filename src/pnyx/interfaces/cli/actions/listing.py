@@ -173,7 +173,7 @@ def list_protocols(output: Output, as_json: bool) -> int:
         out.lines(f"  {line}" for line in columns(rows, width=out.width and out.width - 2))
         for preset, values in protocol.presets.items():
             options = ", ".join(f"{name}={value}" for name, value in values.items())
-            out.line(f"  --{preset}: {options}")
+            out.lines(wrap(f"--{preset}: {options}", out.width or WIDE, "  "))
         out.lines(out.paint(line, "dim") for line in wrap(f"  {_calls(protocol)}", out.width or WIDE))
     return 0
 

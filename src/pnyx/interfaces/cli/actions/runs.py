@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -49,8 +49,9 @@ SHOWN = 2_000
 """Events of a run that `pnyx show` prints without `--all`, the newest."""
 TOGETHER = 1000
 """Runs of a search that are read at once: for each page, the database ranks all that match."""
-NARROW = 80
-"""Columns below which a list of runs shows only their id, time, status and question."""
+COLUMNS = {"run": 0, "when (UTC)": 56, "status": 0, "protocol": 80, "calls": 80, "cost": 80, "question": 0}
+"""Column of a list of runs -> the width from which it leaves room for the question, without which nobody
+recognises a run."""
 
 
 def runs(
@@ -70,7 +71,7 @@ def runs(
                 printed.add([record.printed for record in page])
             else:
                 for record in page:
-                    table.add(_row(record, output.out))
+                    table.add(_row(record, table, _name(record)))
         return not found and bool(await stored.list_runs(limit=1, **filters | {"without": None}))
 
     hidden = with_records(open_settings(), read)
@@ -97,10 +98,6 @@ async def _pages(stored: RunRecords, limit: int, filters: dict[str, Any]) -> Asy
         after = page[-1].row.created_at, page[-1].row.id
 
 
-def _when(record: Record) -> str:
-    return record.row.created_at[:16].replace("T", " ")
-
-
 def _name(record: Record) -> str:
     """The title of a run, or else its question; after it whether it is pinned, and its tags."""
     labels = record.labels
@@ -108,30 +105,35 @@ def _name(record: Record) -> str:
     return (labels.title or record.result.question) + (f" [{marks}]" if marks else "")
 
 
-def _run_table(stream: Stream) -> Table:
-    if _is_narrow(stream):
-        return Table(stream, ["run", "when (UTC)", "status", "question"])
-    heads = ["run", "when (UTC)", "status", "protocol", "calls", "cost", "question"]
-    return Table(stream, heads, right=(4, 5))
+def _run_table(stream: Stream, without: Collection[str] = ()) -> Table:
+    heads = [
+        name
+        for name, least in COLUMNS.items()
+        if name not in without and (stream.width is None or stream.width >= least)
+    ]
+    return Table(stream, heads, right=[heads.index(name) for name in ("calls", "cost") if name in heads])
 
 
-def _is_narrow(stream: Stream) -> bool:
-    """Whether there is no room for all columns: without the question, nobody recognises a run."""
-    return stream.width is not None and stream.width < NARROW
-
-
-def _row(record: Record, stream: Stream) -> list[str]:
-    result, when, name = record.result, _when(record), clip(_name(record), 1000)
-    if _is_narrow(stream):
-        return [result.run_id, when[5:] if when[0] == "2" else when, result.status, name]
-    calls, cost = f"{result.usage['calls']}", money(result.usage["cost_usd"])
-    return [result.run_id, when, result.status, result.protocol, calls, cost, name]
+def _row(record: Record, table: Table, question: str) -> list[str]:
+    """The cells of a run for the columns of the table. question: what the last of them shows."""
+    result, when = record.result, record.row.created_at[:16].replace("T", " ")
+    cells = {
+        "run": result.run_id,
+        # Without the year where there is little room.
+        "when (UTC)": when if "protocol" in table.heads else when[5:],
+        "status": result.status,
+        "protocol": result.protocol,
+        "calls": f"{result.usage['calls']}",
+        "cost": money(result.usage["cost_usd"]),
+        "question": clip(question, 1000),
+    }
+    return [cells[name] for name in table.heads]
 
 
 def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool) -> int:
     output = streams(plain=plain)
     except_owner = None if evaluations else OWNER
-    table = Table(output.out, ["run", "when (UTC)", "status", "protocol", "question"])
+    table = _run_table(output.out, without=("calls", "cost"))
     printed = JsonList(output.out)
 
     async def read(stored: RunRecords) -> None:
@@ -147,7 +149,7 @@ def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool)
                 printed.add(found.to_json())
             else:
                 for record, snippet in found.hits:
-                    table.add(_found_row(record), _highlight(snippet, output.out))
+                    table.add(_row(record, table, record.result.question), _highlight(snippet, output.out))
             place, left = found.next, left - len(found.hits)
             if place is None:
                 break
@@ -158,12 +160,6 @@ def recall(text: str, limit: int, evaluations: bool, plain: bool, as_json: bool)
     else:
         table.end()
     return 0
-
-
-def _found_row(record: Record) -> list[str]:
-    result = record.result
-    question = clip(result.question, 1000)
-    return [result.run_id, _when(record), result.status, result.protocol, question]
 
 
 def _highlight(snippet: Snippet, stream: Stream) -> Iterator[str]:
@@ -244,7 +240,7 @@ def _transcript(
         yield stream.paint(stop_message(result), "yellow")
     yield from end_lines(stream, result, view.tools)
     yield from _panel(record, stream)
-    yield stream.paint(f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
+    yield from paragraph(stream, f"run {record.row.id} · pnyx export {record.row.id} --format md", "dim")
     yield ""
     rows = [["model", "calls", "tokens in", "cached", "out", "cost"]]
     for total in costs:

@@ -16,8 +16,9 @@ ALIGNED = 1000
 class Table:
     """Prints rows, and lines below each. right: the numbers of right-aligned columns."""
 
-    def __init__(self, stream: Stream, heads: Sequence[str], right: tuple[int, ...] = ()) -> None:
-        self._stream, self._heads, self._right = stream, heads, right
+    def __init__(self, stream: Stream, heads: Sequence[str], right: Sequence[int] = ()) -> None:
+        self.heads = heads
+        self._stream, self._right = stream, right
         self._rows: list[tuple[Sequence[str], Sequence[str]]] = []
         self._printed = False
 
@@ -36,7 +37,7 @@ class Table:
     def _print(self) -> None:
         head, *lines = (
             clip_end(line, self._stream.width)
-            for line in columns([self._heads, *(row for row, _ in self._rows)], self._right)
+            for line in columns([self.heads, *(row for row, _ in self._rows)], self._right)
         )
         printed = [] if self._printed else [self._stream.paint(head, "bold")]
         for line, (_, below) in zip(lines, self._rows, strict=True):

@@ -6,18 +6,18 @@ gateway may wrap the report of the host behind it in one of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ....core.caching.regex import regex
 from ..failure_codes import MINIMAX, status_of_code
-from ..page_titles import page_title
+from ..page_titles import is_xml, page_title, xml_code
 from .read import has_words, read_failure, spelt, status_number
 from .report import Report
 from .texts import first_document
 
-__all__ = ["read_report", "report"]
+__all__ = ["read_report", "report", "unknown_words"]
 
 
 def report(document: Any) -> Report | None:
@@ -58,7 +58,35 @@ def report(document: Any) -> Report | None:
     bare = has_words(words) and document.get("code") not in (0, 200, "0", "200")
     if marked or bare:
         return replace(read_failure(document, document), may_be_note=not marked)
-    return next((report(part) for part in document.values() if _is_report(part)), None)
+    if found := next((report(part) for part in document.values() if _is_report(part)), None):
+        return found
+    if "type" in document or "object" in document:
+        return None  # an event of a known API says by its type what it reports
+    nested = next((report(part) for part in document.values() if _holds_report(part)), None)
+    return nested and replace(nested, may_be_note=True)
+
+
+def unknown_words(document: Any) -> str:
+    """What a document of a form that nobody knows says; "" for one that may be part of a reply."""
+    if isinstance(document, str) and document.lstrip()[:1] == "{":
+        return ""
+    if isinstance(document, Mapping) and (
+        document.keys() & _KNOWN or isinstance(document.get("message"), Mapping)
+    ):
+        return ""
+    return " ".join(_values(document))
+
+
+def _values(part: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the words and numbers in a document."""
+    if isinstance(part, Mapping | list) and depth < MAX_DEPTH:
+        for one in part.values() if isinstance(part, Mapping) else part:
+            yield from _values(one, depth + 1)
+    elif isinstance(part, str | int) and not isinstance(part, bool):
+        yield str(part)
+
+
+MAX_DEPTH = 8
 
 
 def _is_report(part: Any) -> bool:
@@ -66,6 +94,10 @@ def _is_report(part: Any) -> bool:
     if not isinstance(part, Mapping) or not str(part.get("code", "")).isdecimal():
         return False
     return not _is_no_failure(part["code"]) and not _is_no_failure(part.get("message"))
+
+
+def _holds_report(part: Any) -> bool:
+    return isinstance(part, Mapping) and bool(part.keys() & _REPORTS) and not part.keys() & _ANSWERS
 
 
 def _has_failed(document: Mapping[str, Any]) -> bool:
@@ -92,6 +124,7 @@ def _is_no_failure(found: Any) -> bool:
 _NO_FAILURE = {"", "0", "200", "none", "null", "false", "ok", "success", "succeeded", "no error", "no errors"}
 _ANSWERS = {"choices", "candidates", "content", "delta", "content_block", "promptFeedback"}
 """Keys of documents that belong to an answer."""
+_KNOWN = _ANSWERS | {"type", "object", "token", "usage", "completion", "generated_text"}
 _FAILURES = ("err", "fault", "Error", "error_msg")
 _REPORTS = {"error", "Response", "base_resp", *_FAILURES}
 """Keys of failures, which a document may report beside an answer."""
@@ -103,7 +136,7 @@ def read_report(status: int, body: str) -> Report:
         document = first_document(_EVENT.sub("", body, count=1))
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == "<":
-            return Report(status, page_title(body), is_page=True)
+            return Report(status, page_title(body), xml_code(body), is_page=not is_xml(body))
         text = " ".join(body.split())
         return replace(read_failure({"message": text}, {}), status=status) if text else Report(status, "")
     if isinstance(document, list) and document:

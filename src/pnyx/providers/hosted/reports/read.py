@@ -45,12 +45,12 @@ def read_failure(found: Any, around: Mapping[str, Any], depth: int = 0) -> Repor
             return replace(inside, message=f"{text}: {inside.message}")
         return Report(status, text, code, items[0].param if items else "", items)
     found = spelt(found)
-    numbers = [found.get(name) for name in ("code", "status", "status_code", "http_code", "statusCode")]
+    numbers = [found.get(name) for name in _NUMBERS]
     numbers += [around.get(name) for name in ("code", "status", "status_code")] if around is not found else []
     status = next(filter(None, map(status_number, numbers)), 0)
     names = [found.get(name) for name in _CODES]
     code = " ".join(dict.fromkeys(str(name) for name in names if isinstance(name, str | int) and name))
-    said = [found[name] for name in (*MESSAGES, "title", "text") if found.get(name)]
+    said = [found[name] for name in (*MESSAGES, "title", "text", "info", "reason") if found.get(name)]
     message = next((one for one in said if isinstance(one, str | list)), said[0] if said else None)
     if isinstance(message, str) and _ONE_WORD.fullmatch(message):
         message = ": ".join(dict.fromkeys(one for one in said if isinstance(one, str)))
@@ -151,6 +151,8 @@ def _details(value: Any) -> Iterator[str]:
 
 _REPORTED = ("error", "errors", "detail", "msg", "error_msg")
 """Keys of a report that no schema and no request has."""
+_NUMBERS = ("code", "status", "status_code", "statusCode", "http_code", "httpCode", "http_status")
+"""Where a report may have an HTTP status."""
 _CODES = ("code", "type", "status", "reason", "name", "__type", "error_code", "error_type")
 
 

@@ -14,6 +14,7 @@ __all__ = ["Report"]
 MAX_WORDS = 4_000
 """Characters of a message that are read; a host may send much more."""
 MAX_CODES = 20
+MAX_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,23 @@ class Report:
     @property
     def english(self) -> str:
         """The message as the tables of failures can read it."""
-        return in_english(self.message)
+        names = dict.fromkeys(_IDENTIFIER.findall(self.message)[:MAX_NAMES])
+        return in_english("\n".join([self.message, *(_HUMP.sub(" ", name) for name in names)]))
 
     @property
     def named_status(self) -> int:
         """The HTTP status that the codes amount to, 0 if they name none; the most telling one."""
-        parts = re.split(r"[\s#]+", f"{self.code} {self.details}")
+        parts = [*re.split(r"[\s#]+", f"{self.code} {self.details}"), *_RPC.findall(self.message)]
         return status_of_codes([self.code, *parts[:MAX_CODES]])
 
 
+_IDENTIFIER = regex(
+    r"(?<![\w.])(?=\w{0,80}(?i:exceed|too_?(?:long|large|many)|overflow|error|exception))"
+    r"(?:[A-Za-z]{1,40}_\w{1,80}|(?:[A-Z][a-z]{1,20}){2,8})(?!\w)"
+)
+"""A name of a failure among its words, or in their place: "InputTooLargeException"."""
+_HUMP = regex(r"_|(?<=[a-z])(?=[A-Z])")
+_RPC = regex(r"\brpc error: code = (\w+)")
+"""How gRPC's library for Go writes the code of a failure."""
 _ADDRESS = regex(r"https?://\S+")
 """Addresses of documentation contain words of other failures."""
