@@ -48,6 +48,13 @@ QUESTION = "Our team of six keeps four services in one repository. Should we spl
 PROSE = sized_text(round(100_000 / BYTES_OUT), "notes")
 SOURCES = sorted(Path(pnyx.__file__).parent.glob("run/**/*.py"))
 CHINESE = 1_400 * "工作组建议将四个服务保留在同一个代码仓库中 "
+HINDI = 180 * (
+    "कार्य समूह की सिफारिश है कि चारों सेवाएँ एक ही भंडार में रहें, क्योंकि दल छोटा है और साझा परिवर्तन हर सप्ताह होते हैं। "
+)
+ARABIC = 200 * (
+    "توصي مجموعة العمل بإبقاء الخدمات الأربع في مستودع واحد "
+    "لأن الفريق صغير والتغييرات المشتركة تحدث كل أسبوع. "
+)
 RUSSIAN = 700 * "Рабочая группа рекомендует оставить четыре сервиса в одном репозитории. "
 HASHES = "".join(f'"sha512-{b64encode(sha512(b"%d" % n).digest()).decode()}",\n' for n in range(1_000))
 CODE = "".join(source.read_text("utf-8") for source in SOURCES)[:100_000]
@@ -58,7 +65,7 @@ class Case:
     """A panel and its host. ratio: tokens of thinking for one of the text. tool: tokens of a tool's result.
 
     caching: whether prompts are read from a cache, and written to it. bytes_in: bytes of a prompt that are a
-    token. fields: of the spec.
+    token. silent: whether the host reports no usage. fields: of the spec.
     """
 
     seats: tuple[Seat, ...] = SEATS
@@ -67,6 +74,7 @@ class Case:
     tool: int = 0
     caching: bool = False
     bytes_in: float = BYTES_IN
+    silent: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -98,6 +106,9 @@ CASES = {
     "100 kB of hashes": Case(bytes_in=1.55, fields=with_file(HASHES)),
     "100 kB of Russian": Case(KNOWN, bytes_in=7.0, fields=with_file(RUSSIAN)),
     "100 kB of Chinese": Case(KNOWN, bytes_in=3.6, fields=with_file(CHINESE)),
+    "22,000 characters of Hindi": Case(KNOWN, bytes_in=7.5, fields=with_file(HINDI)),
+    "22,000 characters of Arabic": Case(KNOWN, bytes_in=6.0, fields=with_file(ARABIC)),
+    "no usage is reported": Case(silent=True),
     "a prompt cache": Case(CACHED, caching=True),
     "a prompt cache, 100 kB": Case(CACHED, caching=True, fields=with_file(PROSE)),
     "dear and cheap models": Case(priced(Price(30, 150), Price(0.1, 0.4), Price(0.05, 0.2))),
@@ -123,7 +134,7 @@ class CaseHost(SizedHost):
         if cut:
             visible = call.max_tokens - thoughts
             text, calls_tool = text[: int(visible * BYTES_OUT)], False
-        usage = self.usage(call, visible + thoughts, thoughts)
+        usage = None if self.case.silent else self.usage(call, visible + thoughts, thoughts)
         tool_calls = (ToolCall("1", call.tools[0].name, {"query": "x" * 40}),) if calls_tool else ()
         reason: Any = "length" if cut else "tool" if calls_tool else "stop"
         return Completion(text, usage, reason, tool_calls=tool_calls)
@@ -217,10 +228,10 @@ async def measure(folder: Path, protocols: list[str], cases: list[str]) -> None:
                 total[key] = total.get(key, 0) + value
             for problem in wrong:
                 print(f"{protocol}, {name}: {problem}", flush=True)
-    print(f"{'':26}", "  ".join(next(iter(sums.values()))))
+    print(f"{'':27}", "  ".join(next(iter(sums.values()))))
     for name, total in sums.items():
         shown = [value // total["cells"] if key[0] == "%" else value for key, value in total.items()]
-        print(f"{name:26}", "  ".join(f"{n:>{len(key)}}" for key, n in zip(total, shown, strict=True)))
+        print(f"{name:27}", "  ".join(f"{n:>{len(key)}}" for key, n in zip(total, shown, strict=True)))
 
 
 def main() -> None:
