@@ -89,3 +89,12 @@ def test_the_end_of_a_prose_reply_is_no_value_that_is_parsed() -> None:
     ):
         with mock.patch.object(conclusions, "value_of", side_effect=AssertionError):
             assert final_answer(reply + end, "Should we?") is None
+
+
+STOPS = (".", "!", "?", "A.", " e.g.", "\n", " ", "\u00a0", "So", "Thus", "thus", "(The", '"$A', "1.", "it")
+
+
+@given(st.lists(st.sampled_from(STOPS), max_size=20).map("".join) | TEXTS)
+def test_sentences_end_at_the_same_blanks_as_by_a_pattern_that_is_tried_everywhere(text: str) -> None:
+    opens = r"(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])|\s+(?=(?:Therefore|Thus|Hence|So)\b)"
+    assert conclusions._SENTENCES.split(text) == re.split(rf"(?<=[.!?])(?:{opens})", text)
