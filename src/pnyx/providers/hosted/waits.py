@@ -22,7 +22,12 @@ _DURATION = (
     r"(?![a-z])(?:\s*,)?\s*(?:and\s+)?)+"
 )
 _PART = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
-_WORDS = regex(rf"\b(?:try again|retry|wait|available|reset)\D{{0,40}}?({_DURATION})", re.IGNORECASE)
+_WORDS = regex(
+    r"\b(?:try again|retry|wait|available|reset|back ?off|cool(?:ing)?[ -]?down|limited for)\D{0,40}?"
+    rf"({_DURATION})",
+    re.IGNORECASE,
+)
+_ONE = regex(r"\b(?:an?|one) (?=(?:minute|hour|second)\b)", re.IGNORECASE)
 _CLOCK = regex(
     r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
 )
@@ -39,13 +44,15 @@ _ELSEWHERE = {
 _UNIT = "|".join(f"(?P<u{int(seconds)}>{words})" for seconds, words in _ELSEWHERE.items())
 _N = r"(?<!\d)(\d+(?:[.,]\d+)?)\s*"
 _AFTER = regex(rf"{_N}(?:{_UNIT})[^。.]{{0,4}}(?:后|後|후|sonra|nữa)", re.IGNORECASE)
+_OF = regex(rf"等待?\s*{_N}(?:{_UNIT})", re.IGNORECASE)
 _IN = regex(
     rf"\b(?:dans|tra|fra|en|em|za|через|بعد|over|in(?=\s\d+\s(?:sekunde|minuten|stunde)))\s+{_N}(?:{_UNIT})",
     re.IGNORECASE,
 )
 _FIELDS = regex(
-    r'"(retryDelay|retry_?after(?:_s|_seconds|_ms)?|estimated_time|resets?_(?:in_)?seconds)\\?"\s*:\s*\\?"?'
-    r"(\d+(?:\.\d+)?)(ms|s)?\b",
+    r"\b(retryDelay|retry[_-]?after(?:_?(?:s|seconds|ms))?|estimated_time|resets?_(?:in_)?seconds"
+    r"|(?:cooldown|wait)_seconds)"
+    r'\\?"?\s*[:=]\s*\\?"?(\d+(?:\.\d+)?)(ms|s)?(?!\w|\.\d)',
     re.IGNORECASE,
 )
 _RESET = regex(r'"x-ratelimit-reset(?:-requests|-tokens)?\\?"\s*:\s*\\?"?([\w.:-]+)', re.IGNORECASE)
@@ -54,6 +61,7 @@ _UNITS = {"d": 86_400.0, "h": 3600.0, "ms": 0.001, "mil": 0.001, "m": 60.0, "s":
 _RATELIMIT = regex(r"\b(?:remaining|r)=0\b.*\b(?:reset|t)=(\d+)")
 """The `RateLimit` header of the IETF's drafts: before the eighth one, and since."""
 
+RETRY_AFTER = ("retry-after", "x-retry-after", "x-ratelimit-retry-after", "x-ratelimit-reset-after")
 RESETS = (
     *("ratelimit-reset", "x-ratelimit-reset", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"),
     *("x-ratelimit-reset-requests-minute", "x-ratelimit-reset-tokens-minute"),
@@ -66,16 +74,14 @@ RESETS = (
 def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     """Seconds to wait, None if the host does not say.
 
-    From `retry-after-ms`, `Retry-After` (seconds or a date), fields and words of the body, or the reset of a
-    limit of which nothing remains. headers: looked up in lower case.
+    From `retry-after-ms`, `Retry-After` (seconds, a duration or a date), fields and words of the body, or the
+    reset of a limit of which nothing remains. headers: looked up in lower case.
     """
     if (wait := _seconds(headers.get("retry-after-ms"))) is not None:
         return wait / 1000
-    header = headers.get("retry-after")
-    if (wait := _seconds(header)) is not None:
-        return wait
-    if header and (wait := _until(header)) is not None:
-        return wait
+    for name in RETRY_AFTER:
+        if (header := headers.get(name)) and (wait := _reset(header)) is not None:
+            return wait
     body = body[:MAX_CHARS]
     for found in (_field(body), _words(body), _quoted_reset(body)):
         if found is not None:
@@ -90,7 +96,7 @@ def _field(body: str) -> float | None:
     match = _FIELDS.search(body)
     if match is None:
         return None
-    in_ms = match[3] == "ms" or match[1].lower().endswith("_ms")
+    in_ms = match[3] == "ms" or match[1].lower().endswith("ms")
     return float(match[2]) / (1000 if in_ms else 1)
 
 
@@ -104,11 +110,11 @@ def _quoted_reset(body: str) -> float | None:
 def _words(body: str) -> float | None:
     if match := _CLOCK.search(body):
         return sum(int(part) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
-    if match := _WORDS.search(body):
+    if match := _WORDS.search(_ONE.sub("1 ", body)):
         return _duration(match[1])
     if match := _AT.search(body):
         return _until(match[1]) or None  # of a past time, the clocks differ
-    match = _AFTER.search(body) or _IN.search(body)
+    match = _AFTER.search(body) or _IN.search(body) or _OF.search(body)
     if match is None:
         return None
     seconds = next(one for one in _ELSEWHERE if match[f"u{int(one)}"])

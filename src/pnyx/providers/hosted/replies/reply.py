@@ -138,7 +138,8 @@ class Reader(ABC):
     def add(self, document: Any) -> Iterator[str]:
         """Read a document, and yield the text in it. Raises `ProviderError` for an error that it reports."""
         if document is DONE:
-            self.check()
+            if self._note is not None:
+                self.check()
             self.done = True
             return
         documents = document if isinstance(document, list) else [document]
