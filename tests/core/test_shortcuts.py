@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pnyx.core.context import fences
 from pnyx.core.markup.characters import replacing
 from pnyx.core.prose import convergence, language
+from pnyx.core.sycophancy import plain
 
 PARTS = st.one_of(
     st.text(st.characters(max_codepoint=127), max_size=6),
@@ -78,3 +80,10 @@ def test_a_nonce_is_found_where_it_is_after_all_marks_are_removed(text: str) -> 
 def test_characters_are_replaced_as_translate_replaces_them(text: str) -> None:
     translated = text.translate(str.maketrans(dict[str, str | int | None](TABLE)))
     assert replacing(TABLE)(text) == translated
+
+
+@given(st.lists(st.sampled_from(("*", "~", "~~", "==", "|", "\\", "_", "a", "Review: ", "\n", "- ", " "))))
+def test_a_text_without_a_mark_has_no_emphasis(parts: list[str]) -> None:
+    text, found = "".join(parts), plain.plain("".join(parts))
+    with mock.patch.object(plain, "_MARKS", ("",)):
+        assert plain.plain.__wrapped__(text) == found

@@ -8,7 +8,7 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.answers.language import folding
+from pnyx.core.answers.language import folding, sentences
 from pnyx.core.answers.maths import lexer, read_maths, rewrites, statements
 from pnyx.core.answers.maths import notation as maths_notation
 from pnyx.core.answers.replies import conclusions
@@ -89,3 +89,21 @@ def test_the_end_of_a_prose_reply_is_no_value_that_is_parsed() -> None:
     ):
         with mock.patch.object(conclusions, "value_of", side_effect=AssertionError):
             assert final_answer(reply + end, "Should we?") is None
+
+
+STOPS = (".", "!", "?", "A.", " e.g.", "\n", " ", "\u00a0", "So", "Thus", "thus", "(The", '"$A', "1.", "it")
+
+
+@given(st.lists(st.sampled_from(STOPS), max_size=20).map("".join) | TEXTS)
+def test_sentences_end_at_the_same_blanks_as_by_a_pattern_that_is_tried_everywhere(text: str) -> None:
+    opens = r"(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])|\s+(?=(?:Therefore|Thus|Hence|So)\b)"
+    assert conclusions._SENTENCES.split(text) == re.split(rf"(?<=[.!?])(?:{opens})", text)
+
+
+def test_a_sentence_with_words_of_its_own_is_not_read_to_its_end() -> None:
+    with mock.patch.object(sentences, "_opposite", wraps=sentences._opposite) as opposite:
+        assert (
+            sentences._affirmed("The old claim holds for two of the cases that we know of", "Should we?")
+            is None
+        )
+    assert opposite.call_count == 2

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.core.context import token_bounds
 from pnyx.core.context.token_bounds import PIECE, most_tokens, other_letters, script_counts, scripts
 
 COUNTED = tomllib.loads(Path(__file__).with_name("token_counts.toml").read_text("utf-8"))
@@ -130,3 +131,10 @@ def test_a_part_of_a_text_is_bounded_as_it_is_alone(before: str, text: str) -> N
         alone = most_tokens(text, model)
         assert alone <= part + 1, model
         assert part <= alone + 2, model  # for the change of case or the digit where both meet
+
+
+@given(st.lists(st.sampled_from(("the", "The", "nie", "czy", "xyz", "of")), max_size=200), st.integers(0, 40))
+def test_a_language_is_known_by_the_share_of_all_words(words: list[str], others: int) -> None:
+    piece = " ".join([*["qqq"] * others * 5, *words]).encode()
+    known = sum(word in token_bounds._words() for word in piece.lower().split())
+    assert token_bounds._is_rare(piece) == (known < token_bounds.KNOWN * len(piece.split()))

@@ -10,6 +10,7 @@ import re
 import string
 import tomllib
 from functools import cache, lru_cache
+from itertools import islice
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -140,7 +141,9 @@ def _counts(piece: bytes, before: bytes) -> _Counts:
 
 def _is_rare(piece: bytes) -> bool:
     words = piece.lower().split()
-    return sum(map(_words().__contains__, words)) < KNOWN * len(words)
+    least = ceil(KNOWN * len(words))
+    # Prose has so many in its first sentences, and the rest is not looked up.
+    return len(list(islice(filter(_words().__contains__, words), least))) < least
 
 
 def _sums(data: bytes, start: int = 0) -> _Counts:
@@ -181,14 +184,14 @@ def most_tokens(text: str, model: str = "", start: int = 0) -> int:
     tokens = (
         ceil(letters / LETTERS_PER_TOKEN + rare + counts.halves / 2) + counts.first + other + counts.blocks
     )
-    in_scripts = 0.0
-    if beyond:
-        rates = _encoding_of(model).tokens
-        for script, count in script_counts(data[before:]).items():
-            in_scripts += count * rates[script]
-            in_bytes = count * _bytes_of(script)
-            beyond -= in_bytes
-            size -= in_bytes
+    if not beyond:
+        return tokens + 8
+    in_scripts, rates = 0.0, _encoding_of(model).tokens
+    for script, count in script_counts(data[before:]).items():
+        in_scripts += count * rates[script]
+        in_bytes = count * _bytes_of(script)
+        beyond -= in_bytes
+        size -= in_bytes
     pairs = beyond // 2 + data.count(b"\xe2", before) // 2 + 2 * data.count(b"\xf0", before)
     return min(tokens + beyond, max(tokens + pairs, size // 2)) + ceil(in_scripts) + 8
 

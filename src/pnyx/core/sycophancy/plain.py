@@ -50,8 +50,8 @@ _LINE_MARKS = regex(
     re.MULTILINE,
 )
 _EMPHASIS = regex(r"\*|~~+|==+|\||\\(?=\W)|_(?<![^\W_]_)_*|__*(?![^\W_])")
-_MARKED = regex(r"[*~=|\\_]")
-"""What all emphasis has."""
+_MARKS = "*~=|\\_"
+"""One of which all emphasis has."""
 _WHOLE = regex(r'"([^"]*)"')
 _RULE = "-=*_ \t"
 _WRAPPED = regex(r"\n(?<![.!?:]\n)(?=[a-z])")
@@ -99,7 +99,8 @@ def plain(text: str) -> str:
     text = _TEX.sub("", text) if "{" in text or "}" in text else text
     text = _with_ascii_quotes(text.replace("`", "'"))
     text = "\n".join(line if line.strip(_RULE) else "" for line in text.split("\n"))
-    text = _without_line_marks(_EMPHASIS.sub("", text) if _MARKED.search(text) else text)
+    marked = any(mark in text for mark in _MARKS)
+    text = _without_line_marks(_EMPHASIS.sub("", text) if marked else text)
     if not text.isascii():
         bare = _BEYOND.sub(lambda found: " " if _picture(found[0]) else found[0], text)
         text = text if bare == text else _without_line_marks(bare)  # also those behind a picture
@@ -108,9 +109,10 @@ def plain(text: str) -> str:
     whole = _WHOLE.fullmatch(text)
     text = whole[1] if whole else text
     for _ in range(3):
-        label = _LABEL.match(text)
-        text = text[label.end() :] if label else text
-        mark = _LINE_MARKS.match(text) if label else None
+        if not (label := _LABEL.match(text)):
+            break
+        text = text[label.end() :]
+        mark = _LINE_MARKS.match(text)
         text = text[mark.end() :] if mark else text
     return text
 

@@ -87,18 +87,16 @@ def _affirmed(text: str, question: str) -> str | None:
     text = _CANNOT.sub("can not", text)
     denials = len(_NOT.findall(text))
     words = _WORD.findall(_NOT.sub(" ", text))
+    verbs = 0
     for at, word in enumerate(words):
         if opposite := _opposite(word.casefold(), _words_of(asked)):
             words[at], denials = opposite, denials + 1
-    verbs = [word for word in words if _POLAR.fullmatch(word)]
-    known = [word for word in words if word not in verbs]
-    short = len(words) == 2 and words[0].casefold() in table("copulas")["pronouns"] and words[1] in verbs
-    if (
-        (len(words) < 3 and not short)
-        or denials > 1
-        or not verbs
-        or not all(is_known(word, asked) for word in known)
-    ):
+        if _POLAR.fullmatch(words[at]):
+            verbs += 1
+        elif not is_known(words[at], asked):
+            return None  # most sentences have a word of their own near their start
+    short = len(words) == 2 and words[0].casefold() in table("copulas")["pronouns"]  # and a verb
+    if (len(words) < 3 and not short) or denials > 1 or not verbs:
         return None
     return "No" if denials else "Yes"
 

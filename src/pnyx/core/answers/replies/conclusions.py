@@ -31,8 +31,10 @@ _FOOTNOTE = regex(
     re.IGNORECASE,
 )
 _LABELS_NEXT = regex(r"\banswer\b[^:]{0,20}:[*_\s]*$", re.IGNORECASE)
+# A pattern that begins with a lookbehind would be tried at each character, and not only at blanks.
 _SENTENCES = regex(
-    r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[\"(*_$\\]*[A-Z])|(?<=[.!?])\s+(?=(?:Therefore|Thus|Hence|So)\b)"
+    r"\s(?<=[.!?]\s)\s*(?=(?:Therefore|Thus|Hence|So)\b)"
+    r"|\s(?<=[.!?]\s)(?<!\b[A-Z]\.\s)\s*(?=[\"(*_$\\]*[A-Z])"
 )
 
 
