@@ -44,9 +44,9 @@ def test_a_note_between_the_pieces_of_a_reply_changes_nothing(
 ) -> None:
     reply = replace(envelope(api, True), names=())
     documents: list[Any] = list(reply.documents)
-    last_text = max(int(path[0]) for path in reply.texts)
+    tool_call = next(n for n, one in enumerate(documents) if '"add"' in json.dumps(one))
     note = data.draw(st.sampled_from(NOTHING_WRONG + NOTES))
-    documents.insert(data.draw(st.integers(0, last_text if note in NOTES else len(documents))), note)
+    documents.insert(data.draw(st.integers(0, tool_call if note in NOTES else len(documents))), note)
     pieces = data.draw(wire(reply, documents, True))
     result, heard = lab.ask(api if api in DIALECTS else "openai", pieces, True)
     assert not isinstance(result, ProviderError), result

@@ -134,8 +134,8 @@ LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billi
 """Words of a limit that does not."""
 
 OF_TEXT = regex(
-    r"\A(?:(?=.*\btokens\b)|(?!.*\b(?:images?|pictures?|audio|videos?|files?|pdf|pages|metadata|headers?"
-    r"|url|names?|ids?|queued?)\b))",
+    r"\A(?:(?=.*\btokens\b)|(?!.*(?:\b(?:images?|pictures?|audio|videos?|files?|pdf|pages|metadata"
+    r"|headers?|url|names?|ids?|queued?)\b|图[片像]|音频|视频|名称|函数名|标识|标签)))",
     re.IGNORECASE | re.DOTALL,
 )
 """A sentence about nothing else that has a size."""

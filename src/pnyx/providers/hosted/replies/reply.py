@@ -130,7 +130,7 @@ class Reader(ABC):
         self.searches = 0
         self.any = False
         self._note: Report | None = None
-        """Words in an event of their own. Text behind them shows that they reported no failure."""
+        """Words in an event of their own. What the model writes behind them shows that nothing has failed."""
         self._broken = False
         self._half = ""
         self._end_words = ""
@@ -150,13 +150,21 @@ class Reader(ABC):
                     raise failure(found)
                 self._note = self._note or found
             elif isinstance(one, Mapping):
+                written = self._pieces()
                 for text in self.read(one):
                     self._note = None
                     yield text
+                if self._pieces() > written:
+                    self._note = None
                 if one.get("amazon-bedrock-guardrailAction") == "INTERVENED":
                     self.finish = "guardrail_intervened"  # its words stand in place of an answer
                 if self.failed:
                     self._end_words = self.failure_words(one) or self._end_words
+
+    def _pieces(self) -> int:
+        """How many pieces of thoughts, refusals and tool calls there are."""
+        calls = sum(1 + len(tool.written) for tool in self.tools.values())
+        return len(self.reasoning) + len(self.refusal) + calls
 
     @abstractmethod
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
