@@ -15,7 +15,7 @@ from pnyx.protocols import get
 from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
 from pnyx.run.spending.claim import SURE, Claim, known_factor, learn_cost
-from pnyx.run.spending.expectation import CallCosts, Expectation, expect
+from pnyx.run.spending.expectation import Expectation, PricedCalls, expect
 from pnyx.store import Database
 from pnyx.store.money import holds
 from tests.support.sized import SEATS
@@ -132,7 +132,7 @@ async def test_what_a_run_costs_is_expected_from_its_kind_else_its_models_else_a
 
 
 PLANS = st.lists(
-    st.builds(CallCosts, st.floats(0.5, 9), st.floats(1e3, 1e9), st.floats(1, 1e9), st.floats(1, 1e9)),
+    st.builds(PricedCalls, st.floats(0.5, 9), st.floats(1e3, 1e9), st.floats(1, 1e9), st.floats(1, 1e9)),
     min_size=1,
     max_size=6,
 )
@@ -140,7 +140,7 @@ PLANS = st.lists(
 
 @given(PLANS, st.integers(1, 40), st.floats(0.1, 10))
 def test_the_rest_of_a_run_costs_as_many_times_as_expected_as_its_first_calls_did(
-    plan: list[CallCosts], calls: int, times: float
+    plan: list[PricedCalls], calls: int, times: float
 ) -> None:
     expectation = Expectation(plan)
     first, cost = expectation.first(calls), expectation.cost

@@ -21,7 +21,7 @@ from pnyx.run.spending.exhaustion import (
     sufficient_cap,
     with_rest,
 )
-from pnyx.run.spending.expectation import CallCosts, Expectation
+from pnyx.run.spending.expectation import Expectation, PricedCalls
 from pnyx.store.money.ledger import Account, Exhausted
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -112,7 +112,7 @@ def test_the_suggested_cap_has_room_for_the_call_and_is_a_round_number(
 
 @given(st.integers(0, 10**12), st.integers(0, 60), st.integers(1, 10**9))
 def test_the_suggested_cap_has_room_for_the_rest_of_the_run(spent: int, calls: int, amount: int) -> None:
-    expectation = Expectation([CallCosts(12.0, 10_000_000, 5_000_000, 50_000_000)])
+    expectation = Expectation([PricedCalls(12.0, 10_000_000, 5_000_000, 50_000_000)])
     spent = spent if calls else 0
     error = Exhausted(Account("run:r1", 1, spent, 0), amount)
     exhausted = with_rest(exhausted_event(error, ""), expectation, spent, calls)

@@ -20,7 +20,7 @@ from ...protocols.call_bounds import expected_calls, routes
 from ..calls.context_window import image_tokens
 from ..spec import Spec
 
-__all__ = ["CallCosts", "Expectation", "expect", "expect_dearest", "kind_of", "panel_of", "usual_replies"]
+__all__ = ["Expectation", "PricedCalls", "expect", "expect_dearest", "kind_of", "panel_of", "usual_replies"]
 
 ReplyLength: TypeAlias = Literal["none", "usual", "longest"]
 
@@ -37,7 +37,7 @@ PRIOR_CALLS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class CallCosts:
+class PricedCalls:
     """Calls of one kind: their number, and what one costs in nUSD.
 
     usual: with a reply of the usual length. prompt: without a reply. longest: with the longest one.
@@ -53,7 +53,7 @@ class CallCosts:
 class Expectation:
     """The expected cost of a run in nUSD, by its usual calls, in their order; `plan` has one or more."""
 
-    plan: Sequence[CallCosts]
+    plan: Sequence[PricedCalls]
 
     @property
     def calls(self) -> float:
@@ -131,7 +131,9 @@ def expect(spec: Spec, chosen: Chosen | None = None) -> Expectation | None:
         return None
     calls, turns = _usual_calls(spec, chosen), _turns(spec)
     plan = [
-        CallCosts(turns * one.count, _cost(spec, one), _cost(spec, one, "none"), _cost(spec, one, "longest"))
+        PricedCalls(
+            turns * one.count, _cost(spec, one), _cost(spec, one, "none"), _cost(spec, one, "longest")
+        )
         for one in calls or ()
     ]
     return Expectation(plan) if plan else None
