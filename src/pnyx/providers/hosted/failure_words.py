@@ -23,6 +23,7 @@ __all__ = [
     "NO_CHANNEL",
     "NO_MODEL",
     "NO_PLACE",
+    "OF_MODEL",
     "OF_TEXT",
     "OVERFLOW",
     "PASSING",
@@ -148,7 +149,7 @@ TOO_LONG = regex(
     r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
     r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
     r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
-    r"(?:not|n't|no longer) fits?\b|model token limit"
+    r"(?:not|n't|no longer) fits?\b"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
     r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b|more (?:input|text|words) than"
     r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
@@ -185,6 +186,12 @@ OVERFLOW = (
     OF_TEXT,
 )
 """The same: a word of each in one sentence."""
+
+OF_MODEL = (
+    regex("model token limit", re.IGNORECASE),
+    regex(r"\A(?!.*max_?(?:\w+_)?tokens)", re.IGNORECASE | re.DOTALL),
+)
+"""The same, unless it is about the limit of the reply."""
 
 TOO_LARGE = regex(
     r"request too large|tokens must be reduced|request_too_large|required for long context"

@@ -26,6 +26,7 @@ from .failure_words import (
     NO_CHANNEL,
     NO_MODEL,
     NO_PLACE,
+    OF_MODEL,
     OF_TEXT,
     OVERFLOW,
     PASSING,
@@ -243,6 +244,7 @@ def _is_too_long(found: Report) -> bool:
         bool(TOO_LONG.search(f"{found.code} {found.details}"))
         or found.has((TOO_LONG, OF_TEXT))
         or found.has(OVERFLOW)
+        or found.has(OF_MODEL)
         or _is_long_text(found)
         or _is_over_a_limit(found.english)
         or is_about_sizes(plain_numbers(found.english))
