@@ -132,7 +132,7 @@ async def aggregate(question: str, *, responses: Iterable[Response] = (), **requ
 
 
 async def deliberate(question: str, *, responses: Iterable[Response] = (), **request: Any) -> Result:
-    """Debate where answers differ: `responses`, one a seat in order, or the panel's. As `aggregate` else."""
+    """Debate where answers differ: `responses`, one a seat in order, or the panel's. Else as `aggregate`."""
     return await ask(question, protocol="deliberate", responses=responses, **request)
 
 

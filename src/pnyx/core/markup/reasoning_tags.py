@@ -96,7 +96,8 @@ _CUT_TOKEN = r"(?:<\|[A-Za-z]\w{2,43}\|?|<｜(?!tool)[^｜<>\s]{1,30}｜?)(?=\s*
 """A special token without its last characters, at the end: the host stopped the reply in it."""
 _END_TOKEN = (
     rf"(?:{'|'.join(map(re.escape, _END_TOKENS))}|<(?i:eo[a-z]|end_of_[a-z]{{3,12}}|seed:eos)>"
-    r"|<(?:reserved_|SPECIAL_|unused)\d{1,4}>|<\[\w{1,16}_never_used_[0-9a-f]{1,40}\]>|<\|[\w/▁-]{1,44}\|>|<｜(?!tool)[^｜<>\n]{1,30}｜>"
+    r"|<(?:reserved_|SPECIAL_|unused)\d{1,4}>|<\[\w{1,16}_never_used_[0-9a-f]{1,40}\]>"
+    r"|<\|[\w/▁-]{1,44}\|>|<｜(?!tool)[^｜<>\n]{1,30}｜>"
     rf"|{_CUT_TOKEN})"
 )
 """The same, and whatever is written as special tokens are: `<|name|>`, or with the wide bars of DeepSeek and

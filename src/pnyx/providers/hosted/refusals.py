@@ -44,9 +44,9 @@ WORDS_BY_ACCIDENT = frozenset(("tools", "thinking", "reasoning", "n", "stop", "u
 _BEFORE_OTHERS = (
     r"(?! (?!(?:is|are|was|were|be|has|had|does|do|did|may|might|must|should|shall|can|could|will|would"
     r"|not|isn|doesn|cannot|in|from|to|of|for|with|without|on|at|by|when|while|if|as|than|above|below"
-    r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|needs|parameters?|params?|values?|fields?|arguments?"
-    r"|settings?|options?|keys?|propert(?:y|ies)|inputs?|support|range|greater|less|higher|lower|equal"
-    r"|other|different|invalid|out|too|being|having|using|[a-z]+ed)\b)[a-z])"
+    r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|needs"
+    r"|parameters?|params?|values?|fields?|arguments?|settings?|options?|keys?|propert(?:y|ies)|inputs?"
+    r"|support|range|greater|less|higher|lower|equal|other|different|invalid|out|too|being|having|using|[a-z]+ed)\b)[a-z])"
 )
 _NOUNS = {
     name: regex(rf"(?<![a-z]){name}(?!-?[a-z]){_BEFORE_OTHERS}", re.IGNORECASE)

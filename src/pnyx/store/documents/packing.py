@@ -238,7 +238,7 @@ def from_column(text: str, what: str) -> bytes:
 
 
 def compress(data: bytes) -> bytes:
-    """The bytes as one frame of zstd, with a checksum: a flipped bit is noticed by whoever reads them."""
+    """The bytes as one frame of zstd, with a checksum, by which `decompress` notices a flipped bit."""
     compressor: zstd.ZstdCompressor | None = getattr(_local, "compressor", None)
     if compressor is None:
         compressor = _local.compressor = zstd.ZstdCompressor(

@@ -87,6 +87,7 @@ def _values(part: Any, depth: int = 0) -> Iterator[str]:
 
 
 MAX_DEPTH = 8
+"""Of the parts of a document whose words are read."""
 
 
 def _is_report(part: Any) -> bool:
