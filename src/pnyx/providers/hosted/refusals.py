@@ -53,8 +53,11 @@ _NOUNS = {
     for name in ("seed", "temperature")
 }
 """Parameters that are everyday nouns: a "seed phrase" or a "temperature limit" is something else."""
-_ENGLISH = regex(r"\b(?:the|your|this|it|is|was|are|of|to)\b", re.IGNORECASE)
-"""A word of an English sentence: in other languages, any word may follow a parameter."""
+_ENGLISH = regex(
+    r"\b(?:the|your|this|it|is(?! not supported| invalid)|was|are|of|(?<!equal )to)\b", re.IGNORECASE
+)
+"""A word of an English sentence, and none of a phrase that `in_english` has put there: in other languages, any
+word may follow a parameter."""
 
 _REFUSED = regex(
     r"\bnot\b|n't\b|\b(?:cannot|no longer|no such|no endpoints|must|should|only|without|remove|omit|unset"
