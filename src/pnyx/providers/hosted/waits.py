@@ -23,7 +23,8 @@ _DURATION = (
 )
 _PART = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _WORDS = regex(
-    r"\b(?:try again|retry|wait|available|reset|back ?off|cool(?:ing)?[ -]?down|limited for)\D{0,40}?"
+    r"\b(?:try again|retry|wait|available|reset|back ?off|cool(?:ing)?[ -]?down|limited for"
+    r"|(?:request|call|attempt)s?(?: is| are)? (?:allowed|possible|accepted)|come back)\D{0,40}?"
     rf"({_DURATION})",
     re.IGNORECASE,
 )
