@@ -78,6 +78,10 @@ SPENT = regex(
     r"|(?:daily|weekly|monthly|\d[- ]hour) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
     r"|(?:free|your) trial\b[^.]{0,20} (?:ended|expired|over)\b"
+    r"|billing (?:is |has |was )?(?:not|n't)|payment (?:method )?(?:was |is |has been )?(?:declined"
+    r"|failed|rejected)"
+    r"|subscription (?:has |is |was )?(?:expired|ended|inactive|cancel)|used (?:up )?all (?:of )?(?:your"
+    r"|the) credits"
     r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
 )
@@ -137,7 +141,8 @@ LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billi
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
     r"|/ ?(?:min(?:ute)?|s|sec(?:ond)?)\b|\b[rt]pm\b|request limit reached|burst limit|spike.?arrest"
-    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down"
+    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down|before (?:the"
+    r"|your) next request"
     r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|每[分秒]|分钟内|速率|频率",
     re.IGNORECASE,
 )
@@ -147,10 +152,12 @@ _STARTING = (
     r"not (?:yet )?(?:fully )?(?:ready|up yet|warm)"
     r"|\b(?:is|are|it's|still|currently|being|be) (?:\w+ )?(?:loading|restarting|starting(?! with)"
     r"|booting|initiali[sz]ing"
-    r"|waking|warming|spinning|scaling up|deploying|deployed (?=and)|provision(?:ing|ed)|downloading|updating"
+    r"|waking|warming|spinning|scaling (?:up|from)|deploying|deployed (?=and)|provision(?:ing|ed)"
+    r"|downloading|updating"
     r"|updated|resuming)\b|(?:is|was|are|being|currently) scaled? to zero|(?:warming|waking|wakes"
     r"|spinning|scaling"
-    r"|scaled|start(?:ing|s)) up\b|cold.?start|loading in progress|model_?loading|not_?ready"
+    r"|scaled|start(?:ing|s)) up\b|cold.?start|loading in progress|loading now|now loading"
+    r"|being (?:re)?loaded|model_?loading|not_?ready"
     r"|(?:正在|仍在)(?:加载|启动|重启|部署)"
 )
 STARTING = regex(_STARTING, re.IGNORECASE)
@@ -193,7 +200,10 @@ TEMPORARY = regex(
     r"|retry your request|had an error|an? (?:\w+ )?error (?:has )?occurred|encountered an (?:error"
     r"|issue)|timed? ?out|deadline"
     r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
-    r"|crashed|draining|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
+    r"|crashed|restarted|preempted|evicted|reclaimed|went away|technical difficult|cancell?ed by"
+    r"|shutting down"
+    r"|GPU memory|(?:node|worker|instance|connection)\b[^.]{0,40} (?:was )?lost\b|draining"
+    r"|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
     r"|unable to (?:reach|process your request)|(?:try|retry) once more|too much load"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
     r"|限流|稍后|后重试|无可用|内部错误|超时|暂不可用|服务异常",
@@ -212,7 +222,8 @@ FILTERED = regex(
     r"|prohibited_content|blocked (?:input|output)"
     r"|censorship|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
     r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
-    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规|违反[^。]{0,8}政策",
+    r"|prohibited (?:words?|content|topics?|terms?)|usage (?:guidelines|polic)|exists? risk|high risk|敏感"
+    r"|违规|违反[^。]{0,8}政策",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
@@ -251,6 +262,8 @@ BAD_KEY = regex(
     r"|security)[ -]?(?:key|token|credentials)"
     r"|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid|invalid|expired|incorrect"
     r"|missing)"
+    r"|(?:api|access) key[^.]{0,40}(?:(?:not|un)[ -]?recogni[sz]ed|required)"
+    r"|(?:must|need to) (?:provide|supply|send|include|set) (?:an? |your )?(?:valid )?(?:api|access|auth)"
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
     r"|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
@@ -288,7 +301,8 @@ NO_MODEL = regex(
     r"|recogni[sz]ed|permitted)\b"
     r"|(?:has been|is|was) (?:retired|discontinued)|could not route to|with on-demand throughput"
     r"|(?:unknown|unsupported|invalid|no such|unexpected) model\b|model identifier is invalid"
-    r"|specified version does not exist"
+    r"|specified version does not exist|\bno model (?:called|named|with|is)|(?:not"
+    r"|n't) (?:one )?of the (?:\w+ )?models"
     r"|supported api model names|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
     r"|模型[^。]{0,40}(?:不存在|未开通)|找不到[^。]{0,4}模型"
@@ -302,8 +316,9 @@ MODEL = (
     regex(r"(?<!for this )(?<!with this )(?<!by this )\bmodels?\b|deployment|模型", re.IGNORECASE),
     regex(
         r"not (?:exist|found|available(?! with| when)|loaded|deployed|configured|registered|enabled|running"
-        r"|a valid)|no such|retired|deprecated|unavailable|no longer|unable to access|decommission"
-        r"|end of life|unrecogni|sunset|removed|shut ?down on"
+        r"|installed|hosted|served|a valid)|(?:not|n't) find|shut ?down|no such|retired|deprecated"
+        r"|unavailable|no longer|unable to access|decommission"
+        r"|end of life|unrecogni|sunset|removed"
         r"|不存在|下线|停止服务|已停用|无权|未开通|无可用",
         re.IGNORECASE,
     ),

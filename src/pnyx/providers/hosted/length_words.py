@@ -21,13 +21,16 @@ TOO_LONG = regex(
     r"|shift is disabled)(?![a-z])|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
     r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
-    r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
+    r"(?: \([^)]*\)| tokens?| array| list| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
     r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
     r"(?:not|n't|no longer) fits?\b"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
     r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b|more (?:input|text|words) than"
     r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
-    r"|longer than (?:what )?the (?:model|context|maximum)|range of input length"
+    r"|too small for (?:this|the|your) (?:prompt|input|request|conversation)|more tokens than (?:the"
+    r"|this) model"
+    r"|\bctx overflow|budget of the context|longer than (?:what )?the (?:model|context|maximum)"
+    r"|range of input length"
     r"|`?inputs`? (?:tokens \+|must have less than)"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
@@ -37,7 +40,8 @@ TOO_LONG = regex(
     r"|max(?:imum)? tokens of \d+ exceeded"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
     # What to do about it
-    r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
+    r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message|conversation|request"
+    r"|text|chat)"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出限]"
     r"|超长|[过太]长|长度上限|超[过出][^。]{0,12}最大长度",
     re.IGNORECASE,

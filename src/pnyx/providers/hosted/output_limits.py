@@ -102,7 +102,9 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])", re.IGNORECASE)
 _OUTPUT = (
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) (?:tokens?|may|must|can(?:not)?)\b|generation length|tokens to generate"
+    r"|(?:output|completion) (?:tokens?|may|must|can(?:not)?)\b|generation length|output length (?:is"
+    r"|must|may|can)\b|(?:only "
+    r"|can )generates? (?:only |at most |up to )*|tokens to generate"
     r"|(?<=\d )(?:completion|output)\b|输出长度"
 )
 _LIMIT = regex(_OUTPUT, re.IGNORECASE)

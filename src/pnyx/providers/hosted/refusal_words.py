@@ -72,7 +72,7 @@ REFUSED = regex(
 )
 """Words of a refusal, for names that may stand in a sentence by accident."""
 NOT_OFFERED = regex(
-    r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept)|unsupported"
+    r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept|offer|do )|unsupported"
     r"|(?<!service )(?<!temporarily )(?<!currently )unavailable|\bno \w+ support\b|(?:\bcannot"
     r"|can't) call|(?:requires|with) --"
     r"|no endpoints found that|extra inputs|disabled|不支持",
