@@ -33,8 +33,7 @@ _REASONING_MODEL = regex(r"(?i)(^|[^a-z0-9])(o\d|gpt-(?!3|4|oss)|chatgpt|codex|c
 """Names of models that may take no temperature."""
 _NO_SYSTEM_ROLE = regex(r"(?i)(^|[^a-z0-9])o1-(mini|preview)")
 _SWITCHED_MISTRAL = regex(
-    r"mistral-(small-(latest|2603)|medium(-latest|-3|-3[-.]5|-2604)?|large-4(-0)?)|magistral-(medium"
-    r"|small)-latest"
+    r"mistral-(small-(latest|2603)|medium(-latest|-3|-3[-.]5|-2604)?|large-4(-0)?)|magistral-(medium|small)-latest"
 )
 """Mistral's models whose thinking can be switched, as `pydantic_ai.providers.mistral` lists them."""
 _NEW_CLAUDE = regex(r"claude-(?![1-4]\b|instant|(haiku|sonnet|opus)-4($|@|-([0-6]|\d{8})\b))")
