@@ -143,6 +143,16 @@ def test_seats_are_named_as_for_roles(
     assert request_key(made) != request_key(plain)
 
 
+def test_a_judge_that_is_not_on_the_panel_has_no_number(settings: pnyx.Settings) -> None:
+    request = RunRequest(question="Why?", models=("m:one*3",), protocol="moa", judge="m:z")
+    with pytest.raises(
+        UsageError, match=r"no seat '4' for an effort; phases .*; seats are 1 to 3, or a model"
+    ):
+        resolve(replace(request, efforts={"4": "low"}), settings)
+    with pytest.raises(UsageError, match="no seat '4' for a role: seats are 1 to 3, or a model"):
+        resolve(replace(request, roles={"4": "a skeptic"}), settings)
+
+
 async def test_thinking_leaves_room_for_the_answer_in_a_short_reply(settings: pnyx.Settings) -> None:
     models = {**settings.models, "m:a": ModelSettings(max_output=400)}
     made = await calls(settings.model_copy(update={"models": models}), thinking_tokens=5000)

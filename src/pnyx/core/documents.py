@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 from .._version import __version__
 from ..errors import Unreadable
+from .thinking import EFFORTS
 
 __all__ = ["FORMAT", "STAMP", "build", "check", "read", "stamp", "to_document"]
 
@@ -86,12 +87,13 @@ def build(cls: type[T], document: Mapping[str, Any], what: str) -> T:
     values = {name: document[name] for name in names & document.keys()}
     for name, allowed in types:
         # A call for each field would take longer than all else.
-        if name not in values or (type(values[name]) in allowed.types and not allowed.of):
+        if name not in values or type(values[name]) in allowed.plain:
             continue
         if not _fits(values[name], allowed):
+            value = values[name]
+            found = repr(value[:40]) if allowed.choices and isinstance(value, str) else type(value).__name__
             raise Unreadable(
-                f"{what} cannot be read: {name} is {type(values[name]).__name__}, not {allowed.text}"
-                f"{_written_by(document)}"
+                f"{what} cannot be read: {name} is {found}, not {allowed.text}{_written_by(document)}"
             )
     try:
         return cls(**values)
@@ -111,11 +113,16 @@ def _fields(cls: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """What a field may be. text: its annotation. of: what each element or value must be, if it has some."""
+    """What a field may be. text: its annotation. of: what each element or value must be, if it has some.
+
+    choices: its texts, if it may only be one of some. plain: the types of which every value is allowed.
+    """
 
     text: str
     types: frozenset[type]
-    of: frozenset[type] = frozenset()
+    of: frozenset[type]
+    choices: tuple[str, ...]
+    plain: frozenset[type]
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -128,6 +135,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "Mapping": (dict,),
     "Literal": (str,),
     "Status": (str,),
+    "Effort": (str,),
 }
 _ANNOTATION = re.compile(r"(\w+)(?:\[(?:str, )?(\w+))?")
 
@@ -143,13 +151,18 @@ def _allowed(annotation: str) -> _Allowed | None:
         types.update(_KINDS[match[1]])
         if match[1] in ("tuple", "Mapping") and part.endswith("]"):
             of.update(_KINDS.get(match[2], ()))
-    return _Allowed(annotation, frozenset(types), frozenset(of))
+    choices = EFFORTS if annotation.startswith("Effort") else ()
+    plain = types - {str} if choices else set() if of else types
+    text = f"one of {', '.join(choices)}" if choices else annotation
+    return _Allowed(text, frozenset(types), frozenset(of), choices, frozenset(plain))
 
 
 def _fits(value: object, allowed: _Allowed) -> bool:
     if type(value) not in allowed.types:
         return isinstance(value, Mapping) and dict in allowed.types
-    if not allowed.of or isinstance(value, str):
+    if isinstance(value, str):
+        return not allowed.choices or value in allowed.choices
+    if not allowed.of:
         return True
     parts = value.values() if isinstance(value, Mapping) else value
     return all(type(part) in allowed.of for part in cast(Iterable[object], parts or ()))

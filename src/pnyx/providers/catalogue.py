@@ -22,6 +22,7 @@ from .usual_models import FAST, STRONG
 
 __all__ = [
     "FAST",
+    "JUDGE",
     "STRONG",
     "Catalogue",
     "ModelInfo",
@@ -243,7 +244,8 @@ def in_order_of_precedence(
     """Return the names of seats, each with the places of its seats, from 0; later ones take precedence.
 
     A name is a model, with or without its provider, then the label of a seat ("B", "Participant B"), and
-    last its number ("2"). It has no places if there is no such seat.
+    last its number ("2"), which a judge that is not on the panel does not have. It has no places if there is
+    no such seat.
     """
     found = [(name, _places(name, labels, refs)) for name in names]
     return [(name, places) for name, (_, places) in sorted(found, key=lambda one: one[1][0])]
@@ -253,7 +255,7 @@ def _places(name: str, labels: Sequence[str], refs: Sequence[str]) -> tuple[int,
     """The rank of a kind of name, and its places."""
     bare = name.strip()
     if bare.isdecimal():
-        return 2, [n for n in range(len(refs)) if bare == str(n + 1)]
+        return 2, [n for n, one in enumerate(labels) if bare == str(n + 1) and one.startswith(LABEL)]
     by_label = [n for n, one in enumerate(labels) if bare.upper() in (one.upper(), one.removeprefix(LABEL))]
     models = [n for n, ref in enumerate(refs) if bare in (ref, ref.partition(":")[2])]
     return (1, by_label) if by_label else (0, models)

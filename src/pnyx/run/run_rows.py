@@ -137,7 +137,10 @@ def find_resumable(
 def _read_spec(connection: Connection, row: store.RunRow) -> Spec:
     """Return the spec of a run with the contents of its files. Raises `Unreadable`."""
     document = row.check().spec
-    wanted = [one["content"] for one in document.get("files", ()) if "content" in one]
+    spec = Spec.from_json(document, row.id)
+    if not spec.files:
+        return spec
+    wanted = [one.content for one in spec.files]
     return Spec.from_json(document, row.id, read_contents(connection, wanted))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from .. import protocols
 from ..config.layers import dotted
-from ..core.context.files import File, contents, file_of, file_rows, without_content
+from ..core.context.files import File, contents, file_rows, without_content
 from ..core.decision import Given
 from ..core.documents import build, to_document
-from ..core.models import MOST, REVISION, Payer, Price, Seat
+from ..core.models import MOST, REVISION, Payer, Seat
 from ..core.protocol import Protocol
 from ..core.steps import Brief, Panel
 from ..core.text import Draft, Material, is_text
@@ -28,6 +28,7 @@ from .calls.context_window import check_files_fit, check_question_fits
 from .calls.limits import Limits
 from .options.answer_schema import violation
 from .options.client_tools import call_problem, offer_of
+from .stored_spec import parts_of
 
 __all__ = ["LOCAL", "Spec", "check_question"]
 
@@ -360,31 +361,13 @@ class Spec:
         Raises `Unreadable`.
         """
         what = f"run {run_id}".strip()
-        values = {"revision": 1, **document}
-        for name, of in (("seats", Seat), ("context", Material), ("responses", Given)):
-            items = [{**one, **_price(one, what)} if of is Seat else one for one in values.get(name, ())]
-            if name in values:
-                values[name] = tuple(build(of, one, what) for one in items)
-        values["files"] = tuple(file_of(one, what, contents) for one in values.get("files", ()))
-        if (judge := values.get("judge")) is not None:
-            values["judge"] = build(Seat, {**judge, **_price(judge, what)}, what)
-        if "limits" in values:
-            values["limits"] = build(Limits, values["limits"], what)
-        for name in ("tools", "client_tools"):
-            if name in values:
-                values[name] = tuple(values[name])
-        return build(cls, values, what)
+        return build(cls, parts_of(document, what, contents), what)
 
 
 def check_question(question: str) -> None:
     """Raise `UsageError` if there is no question."""
     if not question.strip():
         raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
-
-
-def _price(seat: Mapping[str, Any], what: str) -> dict[str, Any]:
-    price = seat.get("price")
-    return {} if price is None else {"price": build(Price, price, what)}
 
 
 _AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "key_day_usd", "warn_usd", "deadline_s")

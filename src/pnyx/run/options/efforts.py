@@ -9,7 +9,7 @@ from ... import protocols
 from ...core.models import Seat
 from ...core.thinking import EFFORTS, Effort
 from ...errors import Problems, UsageError
-from ...providers.catalogue import in_order_of_precedence
+from ...providers.catalogue import JUDGE, in_order_of_precedence
 from ...similar import among
 from .request import OPTIONS
 
@@ -47,6 +47,7 @@ def named_efforts(
     phases: dict[str, Any] = {}
     of_seats: dict[str, Any] = {}
     labels, refs = [seat.label for seat in seats], [seat.model for seat in seats]
+    numbered = sum(label != JUDGE for label in labels)
     for name, places in in_order_of_precedence(levels, labels, refs):
         if places:
             of_seats |= {labels[place]: levels[name] for place in places}
@@ -56,7 +57,7 @@ def named_efforts(
         known = sorted({phase for protocol in protocols.loaded() for phase in protocol.phases.names})
         for name in sorted({*phases} - {*known}):
             with problems:
-                there = f"phases are {', '.join(known)}; seats are 1 to {len(seats)}, or a model"
+                there = f"phases are {', '.join(known)}; seats are 1 to {numbered}, or a model"
                 raise UsageError(
                     f"there is no phase and no seat {name[:40]!r} for an effort{among(name, known, there)}"
                 )
