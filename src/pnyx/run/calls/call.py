@@ -23,6 +23,7 @@ from ..journal import Outcome
 from ..spending.budget import Bill, OutputLimits, usd
 from .admission import Refusal
 from .context_window import request_limit, shorter
+from .counted_prompts import Bound
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
@@ -138,10 +139,10 @@ class ModelCall:
                     continue
                 if (dropped := self.failures.drop_if_down()) is not None:  # while it waited for the gate
                     return dropped
-                if self.deadline.at is None:
-                    self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
                 intent = await self._record_intent()
                 if isinstance(intent, CallStarted):
+                    if self.deadline.at is None:
+                        self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
                     context.waiting.begun(context.run_id)
                     if refused is not None:
                         context.waiting.wake()  # the next call may have room too
@@ -174,11 +175,26 @@ class ModelCall:
             self.request.searches = self.context.spec.searches
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
-        """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
+        """Reserve the cost of a request and record it. whole: the only limit of its output that will do.
+
+        If there is no room for its usual limit, its host is asked first how many tokens its text has.
+        """
+        context, request, seat = self.context, self.request, self.ask.seat
+        provider, bound = context.open_provider(seat.provider), request.bound()
+        may_count = whole is None and request.may_count(bound) and hasattr(provider, "count_tokens")
+        limits = self.limits.in_budget(request.size) if whole is None else OutputLimits.only(whole)
+        intent = await self._record_within(OutputLimits.only(limits.most) if may_count else limits, bound)
+        # A run that is not begun yet waits for the cost of all of it.
+        if isinstance(intent, CallStarted) or not may_count or intent.error.expected is not None:
+            return intent
+        left = self.deadline.sooner(context.deadline).left
+        await context.unless_halted(request.count(provider, limits.most, left))
+        return await self._record_within(limits, request.bound())
+
+    async def _record_within(self, limits: OutputLimits, bound: Bound) -> CallStarted | Refusal:
         context, request, time = self.context, self.request, self.context.now()
         ask, attempt = request.ask, context.journal.attempts(self.key) + 1
-        quote = context.budget.quote(ask.seat, request.most(), request.searches, request.image_tokens)
-        limits = self.limits.in_budget(request.size) if whole is None else OutputLimits(whole, whole, whole)
+        quote = context.budget.quote(ask.seat, bound.most, request.searches, request.image_tokens)
         calls = context.settled_calls
 
         def intent(connection: Connection) -> CallStarted | Refusal:
@@ -304,7 +320,7 @@ class ModelCall:
         price, text, images = request.ask.seat.price, request.input_tokens, request.image_tokens
         bill = self.context.budget.bill(started, price, done.usage, text, wrote, done.searches, images)
         if bill.flag is None:
-            self.context.counted_prompts.note(request.prefixes, bill.usage.input_tokens)
+            request.note_charged(bill.usage.input_tokens)
         return bill
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
