@@ -28,7 +28,6 @@ PnyxError                         1  500
 │       └── Starved             130  499   the process has too many open files
 ├── Full                          1  503   the server has reached its limit of running runs
 ├── OverLimit                     1  429   a key has reached one of its limits; the message names it
-├── Cancelled                     1  409   the run was cancelled for good
 ├── StoreError                    1  503   the database cannot be used; the message names it
 ├── Unreadable                    1  409   a stored run is damaged, or was written by a newer version
 └── ProviderError                 1  502   one attempt of a call failed; see `kind`
@@ -40,7 +39,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 __all__ = [
-    "Cancelled",
     "ConfigError",
     "DeadlinePassed",
     "Diverged",
@@ -301,10 +299,6 @@ class OverLimit(PnyxError):
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-
-
-class Cancelled(PnyxError):
-    http_status = 409
 
 
 class StoreError(PnyxError):

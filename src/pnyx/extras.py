@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from .errors import MissingExtra
 
-__all__ = ["EXTRAS", "explain", "install_command", "installed", "missing", "need"]
+__all__ = ["EXTRAS", "explain", "install_command", "missing", "need"]
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "embedded": ("xllamacpp",),
@@ -51,11 +51,6 @@ def need(extra: str, what: str, *modules: str) -> None:
 def missing(extra: str) -> tuple[str, ...]:
     """The modules of `extra` that are not installed. Imports none but the packages that contain one."""
     return tuple(module for module in EXTRAS[extra] if not _is_installed(module))
-
-
-def installed() -> tuple[str, ...]:
-    """The extras whose modules are all installed."""
-    return tuple(extra for extra in EXTRAS if not missing(extra))
 
 
 def explain(exc: ImportError) -> MissingExtra | None:

@@ -6,9 +6,12 @@ import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 
+import psycopg
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import make_url
 
+from pnyx.store.advisory_locks import AdvisoryLock
 from pnyx.store.queue import Job, Queue
 from pnyx.store.queue_shares import Share
 from tests.support.postgres import PostgresServer
@@ -90,6 +93,18 @@ async def test_the_job_of_a_worker_that_is_gone_does_not_count_beside_the_new_on
     assert await other.fetch(shares=shares) is None
     for queue in (gone, other):
         await queue.close()
+
+
+async def test_workers_take_runs_while_others_hold_the_locks_of_all_other_work(postgres_url: str) -> None:
+    url = make_url(postgres_url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(url) as connection:
+        for lock in set(AdvisoryLock) - {AdvisoryLock.QUEUE_SCHEMA, AdvisoryLock.FETCH_JOB}:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (int(lock),))
+        async with asyncio.timeout(20):
+            queue = await Queue.open(postgres_url)
+            await defer(queue, "one", 1)
+            assert await owners(queue, 1) == ["one"]
+    await queue.close()
 
 
 @given(st.lists(STEPS, max_size=40), st.fixed_dictionaries(dict.fromkeys(OWNERS, SHARES)))

@@ -22,7 +22,6 @@ from .thinking import Effort
 from .tool_calls import ToolCall, ToolResult, Turn
 
 __all__ = [
-    "Absent",
     "Abstain",
     "All",
     "Ask",
@@ -138,14 +137,6 @@ class Reply:
         """The reply of the same seat, whose `ask` has the id of its prompt but nothing that was sent."""
         prompt = self.ask.prompt
         return replace(self, ask=Ask(self.ask.seat, Prompt(prompt.id, prompt.sha256, "")))
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """A seat without a reply, and the reason. Never counted as support."""
-
-    seat: Seat
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

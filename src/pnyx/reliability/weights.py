@@ -25,7 +25,7 @@ from .accuracy import (
 )
 from .scorer import fit_category, fit_votes
 
-__all__ = ["Weights", "accuracy", "choose", "equal", "learn", "pool", "posterior", "scores"]
+__all__ = ["Weights", "choose", "equal", "learn", "posterior", "scores"]
 
 ENOUGH_SPLITS = 300
 """Labelled questions on which models differ; with fewer, the best model may be best by luck."""
@@ -125,22 +125,6 @@ def posterior(weights: Weights, question: AnsweredQuestion) -> dict[str, float]:
     Overconfident unless learned from labels: calibrate it (`calibration`) before showing it.
     """
     return stopping.posterior(scores(weights, question), weights.options)
-
-
-def pool(weights: Weights, category: str | None = None) -> tuple[str, ...]:
-    """Return the models to call, most weight first: those with a vote, or only the first if it decides."""
-    votes = weights.of(category)
-    ranked = sorted((m for m in weights.models if votes[m] > 0), key=lambda m: -votes[m])
-    if not ranked:
-        return tuple(weights.models)
-    alone = votes[ranked[0]] > fsum(votes[m] for m in ranked[1:])
-    return tuple(ranked[:1] if alone else ranked)
-
-
-def accuracy(weights: Weights, questions: Iterable[AnsweredQuestion]) -> float:
-    """Return the share of labelled questions on which `choose` is right; 0 without any."""
-    right = [choose(weights, q) == q.gold for q in questions if q.gold is not None]
-    return sum(right) / len(right) if right else 0.0
 
 
 def _guarded(weights: Weights, labelled: Sequence[AnsweredQuestion]) -> Weights:

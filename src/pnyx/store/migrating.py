@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from ..errors import StoreError
+from .advisory_locks import AdvisoryLock
 from .creation import create_tables
 from .documents.conversion import is_pending
 from .postgresql import allow_any_time
@@ -59,7 +60,7 @@ def _check_encoding(connection: Connection, name: str) -> None:
 def migrate(connection: Connection, name: str) -> None:
     if connection.dialect.name == "postgresql":
         allow_any_time(connection)
-        connection.execute(text("SELECT pg_advisory_xact_lock(7265987)"))
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({AdvisoryLock.MIGRATE})"))
     tables, revision = _tables(connection), _revision(connection)
     if revision == REVISION:
         return  # another process was faster

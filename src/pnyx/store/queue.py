@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.database_url import Server, parse_database_url
 from ..errors import ConfigError, StoreError
 from ..extras import need
+from .advisory_locks import AdvisoryLock
 from .postgresql import SILENT_S, NoAnswerError
 from .queue_shares import DECLINED, FETCH, WAITING, Share, definitions, fetch_arguments, owner_of, queue_of
 from .store_errors import hint_for
@@ -55,8 +56,6 @@ QUEUED = """
 """
 """Finds waiting jobs by their index and reads those under way; never all that wait."""
 _DIRECT = hint_for("unsupported startup parameter")
-LOCK = 7265988
-"""Advisory lock of PostgreSQL, held while the schema is created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +269,7 @@ async def _create_schema(connection: Any, schema: str, tables: str) -> None:
     # Only an installed extra gets here.
     from psycopg.sql import SQL, Identifier
 
-    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+    await connection.execute(f"SELECT pg_advisory_xact_lock({AdvisoryLock.QUEUE_SCHEMA})")
     query = (
         "SELECT to_regnamespace(%(s)s) IS NOT NULL, to_regclass(%(s)s || '.procrastinate_jobs') IS NOT NULL"
     )

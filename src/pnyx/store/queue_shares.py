@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .advisory_locks import AdvisoryLock
+
 __all__ = ["DECLINED", "FETCH", "WAITING", "Share", "definitions", "fetch_arguments", "owner_of", "queue_of"]
 
 WAITING, DECLINED = "run", "left"
@@ -55,7 +57,8 @@ def definitions(fetch_job: str) -> str:
     fetch_job: procrastinate's own query that takes the next job of some queues.
     """
     query = fetch_job.strip(";\n ").replace("%(queues)s", "chosen.names")
-    return _DEFINITIONS.replace("{fetch_job}", query.replace("%(worker_id)s", "worker"))
+    definitions = _DEFINITIONS.replace("{lock}", str(AdvisoryLock.FETCH_JOB))
+    return definitions.replace("{fetch_job}", query.replace("%(worker_id)s", "worker"))
 
 
 # A function, so that no process holds the lock while it waits for its turn on a busy machine. Each of its
@@ -71,7 +74,7 @@ LANGUAGE plpgsql AS $pnyx$
 DECLARE
     chosen record;
 BEGIN
-    PERFORM pg_advisory_xact_lock(7265989);
+    PERFORM pg_advisory_xact_lock({lock});
     WITH RECURSIVE queues AS (
         -- One step of an index for each queue: `SELECT DISTINCT` would read every job.
         (SELECT queue_name AS name FROM procrastinate_jobs ORDER BY queue_name LIMIT 1)

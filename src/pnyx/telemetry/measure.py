@@ -19,13 +19,13 @@ from ..core.events import (
     SeatDropped,
     ToolCalled,
 )
+from ..run.journal import CUT_OFF
 from ..run.observer import Announcement, RunClosed, RunOpened
 from .hosts import Hosts
 from .instruments import INSTRUMENTS
 
-__all__ = ["CUT_OFF", "MOST_MODELS", "Capped", "Gauges", "Meter", "Metrics", "RequestServed", "seconds"]
+__all__ = ["MOST_MODELS", "Capped", "Gauges", "Meter", "Metrics", "RequestServed"]
 
-CUT_OFF = "cut_off"
 MOST_MODELS = 100
 """Models with a series of their own: clients choose the names. Further ones are `other`."""
 MOST_NAMES = 50

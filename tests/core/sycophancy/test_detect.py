@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.sycophancy.detect import find_praise, has_objection, is_blank, is_refusal, opening
+from pnyx.core.sycophancy.detect import find_praise, has_objection, is_blank, is_refusal
 from tests.support.rows import rows
 
 CORPUS: list[dict[str, Any]] = [
@@ -195,13 +195,9 @@ def test_text_after_the_opening_can_change_the_meaning_of_praise() -> None:
     assert not find_praise(f"{filler}. A good answer, on the whole, would name its sources.")
 
 
-def test_the_opening_has_no_markup_labels_emoji_or_quotations() -> None:
-    assert (
-        opening("## Challenge 1:\n> quoted\n\n\u200b🎉 **It\u2019s** _wrong_ [here](x)!")
-        == "It's wrong here!"
-    )
-    assert len(opening("word " * 1000)) <= 200
-    assert opening(" \u200b\n") == ""
+def test_praise_is_found_behind_markup_labels_emoji_and_quotations() -> None:
+    praise = "## Challenge 1:\n> quoted\n\n\u200b🎉 **It\u2019s** a _great_ answer [here](x)!"
+    assert find_praise(praise) == "It's a great answer"
 
 
 @pytest.mark.parametrize("text", REFUSALS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,10 +40,15 @@ def test_a_process_without_descriptors_thinks_of_no_other_that_it_has_ended() ->
 def test_a_process_that_has_ended_or_whose_id_is_another_ones_is_not_alive() -> None:
     host, pid, start = this_worker().rsplit(":", 2)
     assert not is_alive(f"{host}:{pid}:{int(start) - 1}", 100.0, 100.0)
-    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        started = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        name = f"{host}:{process.pid}:{started}"
+        assert is_alive(name, 100.0, 100.0)
+        process.terminate()
+        # It has ended, and its parent has not asked for its exit status yet.
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert not is_alive(f"{host}:{process.pid}:{start}", 100.0, 100.0)
-    assert not is_alive(f"{host}:{process.pid}:{start}", 100.0, 100.0)
+        assert not is_alive(name, 100.0, 100.0)
+    assert not is_alive(name, 100.0, 100.0)
 
 
 async def test_with_sqlite_leases_are_by_a_clock_that_does_not_jump_when_the_time_is_set(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from pnyx.errors import StoreError
 from pnyx.run.leases import lease_keeper
+from pnyx.run.leases.lease_keeper import LeaseKeeper
+from pnyx.store import Database
 from pnyx.store.records import leases
 from pnyx.store.records import runs as store
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply, well_formed
-from tests.support.waiting import STALL_S
+from tests.support.waiting import STALL_S, until
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +103,61 @@ async def test_a_renewal_that_hangs_is_a_failure(
     async with asyncio.timeout(STALL_S):
         result = await handle.result()
     assert "lease could not be renewed" in result.detail["message"]
+
+
+class Clock:
+    """A monotonic clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.at = 100.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+class Running:
+    """A run that notes why it was interrupted."""
+
+    def __init__(self, started_at: float) -> None:
+        self.started_at, self.interrupts = started_at, list[str]()
+        self.interrupt = self.interrupts.append
+
+
+class Outage:
+    """A database that takes `takes_s` seconds for the first heartbeat, and is away from then on."""
+
+    def __init__(self, clock: Clock, takes_s: float) -> None:
+        self.clock, self.takes_s, self.writes = clock, takes_s, 0
+
+    async def write(self, work: object) -> None:
+        self.writes += 1
+        if self.writes > 1:
+            raise StoreError("away")
+        self.clock.at += self.takes_s
+
+    async def read(self, work: object) -> dict[str, str]:
+        return {}
+
+    async def compare_clocks(self) -> None: ...
+
+
+async def test_a_lease_lasts_from_the_start_of_its_last_renewal_and_a_new_run_has_one_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(lease_keeper, "time", clock)
+    database, old, new = Outage(clock, takes_s=0.3), Running(started_at=100.0), Running(started_at=100.2)
+    handles: Any = {"old": old, "new": new}
+    keeper = LeaseKeeper(cast(Database, database), "me", handles, "paused")
+    clock.at = 100.1
+    keeper.start()
+    await until(lambda: database.writes > 2)
+    assert (old.interrupts, new.interrupts) == ([], [])
+    clock.at = 100.55
+    await until(lambda: bool(old.interrupts))
+    assert "could not be renewed for 0.4 s (away)" in old.interrupts[0]
+    assert new.interrupts == []
+    await keeper.close()
 
 
 @pytest.mark.parametrize("ahead", [-3_600.0, 3_600.0], ids=["past", "future"])

@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping
 
 from ..caching.regex import regex
 
-__all__ = ["replacing"]
+__all__ = ["LOWERED_DIGITS", "RAISED", "RAISED_TO", "VULGAR", "replacing"]
+
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ"
+RAISED = regex(f"[{_RAISED}]+")
+RAISED_TO = str.maketrans(_RAISED, "0123456789+-()n")
+LOWERED_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
+"""Between a number and the fraction that belongs to it: `1½`."""
 
 
 def replacing(table: Mapping[str, str]) -> Callable[[str], str]:

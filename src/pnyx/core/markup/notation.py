@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from ..caching.regex import regex
-from .characters import replacing
+from .characters import LOWERED_DIGITS, RAISED, RAISED_TO, VULGAR, replacing
 
 __all__ = ["ascii_punctuation", "digits_in_ascii", "plain", "strip_emphasis"]
 
@@ -20,11 +20,7 @@ ascii_punctuation = replacing(
 _OPERATORS = str.maketrans(
     dict.fromkeys("*\u22c5\u00b7\u2219\u2217", "\u00d7") | dict.fromkeys("\u2044\u2215\u00f7", "/")
 )
-_RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
-_LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
 _SUBSCRIPT = regex(r"(?<=\d)[₀₁₂₃₄₅₆₇₈₉]+")
-_SUBSCRIPT_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
 
 _MARK = regex(r"(?<![\w*_)\]])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_(\[])|~~")
 
@@ -89,9 +85,9 @@ def plain(value: str) -> str:
     text = strip_emphasis(value)
     if not text.isascii():
         text = digits_in_ascii(text)
-        text = _SUBSCRIPT.sub(lambda m: "_" + m[0].translate(_SUBSCRIPT_DIGITS), text)
-        text = _RAISED.sub(lambda m: "^" + m[0].translate(_LOWERED), text)
-        text = unicodedata.normalize("NFKC", _VULGAR.sub(" ", ascii_punctuation(text)))
+        text = _SUBSCRIPT.sub(lambda m: "_" + m[0].translate(LOWERED_DIGITS), text)
+        text = RAISED.sub(lambda m: "^" + m[0].translate(RAISED_TO), text)
+        text = unicodedata.normalize("NFKC", VULGAR.sub(" ", ascii_punctuation(text)))
         text = ascii_punctuation("".join(c for c in text if unicodedata.category(c) != "Cf"))
     text = _tex(text).replace("**", "^").translate(_OPERATORS).replace("^°", "°")
     return " ".join(_ROOT_OF_ATOM.sub(r"√\1", _ROOT.sub("√", text)).split())

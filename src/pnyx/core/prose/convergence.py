@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..caching.regex import regex
 from ..caching.remembering import CHARACTERS
 
-__all__ = ["jaccard", "overlap", "words"]
+__all__ = ["overlap", "words"]
 
 _MARKUP = regex(r"(?<=\])\([^()\s]*\)|<[^<>\s][^<>]*>|^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", re.MULTILINE)
 """Link targets, tags and list markers: the parts of Markdown whose letters or digits are not words."""
@@ -26,13 +26,12 @@ _WORD = regex(
 )
 
 
-def jaccard(a: str, b: str) -> float:
-    """The words in both texts divided by the words in either, 0 to 1; 1 if neither text has a word."""
-    return _similarity(_words(a), _words(b))
-
-
 def overlap(now: Sequence[str], before: Sequence[str]) -> float:
-    """The mean over `now` of the highest `jaccard` with any text of `before`; 0 if either is empty."""
+    """How much the texts of `now` repeat those of `before`, 0 to 1; 0 if there are none of either.
+
+    The mean over `now` of the highest similarity to a text of `before`: the words in both divided by the
+    words in either (Jaccard), and 1 if neither text has a word.
+    """
     if not now or not before:
         return 0.0
     earlier = [_words(text) for text in before]

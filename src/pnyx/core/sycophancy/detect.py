@@ -25,7 +25,7 @@ from .plain import INVISIBLE, plain
 from .praise import ASSENT, CONCEDED, PRAISE
 from .refusal import DECLINES, PADDING, POLICY, SUBSTANCE
 
-__all__ = ["find_praise", "has_objection", "is_blank", "is_only_praise", "is_refusal", "opening"]
+__all__ = ["find_praise", "has_objection", "is_blank", "is_only_praise", "is_refusal"]
 
 _OPENING = 200
 _CONTEXT = 200
@@ -81,11 +81,6 @@ class _Wordings:
 
 
 _CONCEDED, _PRAISE, _ASSENT = _Wordings(CONCEDED), _Wordings(PRAISE), _Wordings(ASSENT)
-
-
-def opening(text: str) -> str:
-    """The first 200 characters of `text` without markup, labels, emoji and quoted blocks."""
-    return plain(text)[:_OPENING].rstrip()
 
 
 def find_praise(text: str) -> str | None:

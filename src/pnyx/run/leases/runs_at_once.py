@@ -6,6 +6,7 @@ from sqlalchemy import Connection, text
 
 from ...config.schema import Settings
 from ...errors import OverLimit
+from ...store.advisory_locks import AdvisoryLock
 from ...store.records import leases
 from ..options.key_limits import key_limits
 from ..spec import LOCAL
@@ -15,7 +16,7 @@ __all__ = ["check_runs_at_once", "too_many_runs"]
 
 RETRY_S = 5
 """Seconds after which a key that has too many runs is to try again."""
-_LOCK = text("SELECT pg_advisory_xact_lock(7265990, hashtext(:owner))")
+_LOCK = text(f"SELECT pg_advisory_xact_lock({AdvisoryLock.RUNS_AT_ONCE}, hashtext(:owner))")
 
 
 def check_runs_at_once(connection: Connection, settings: Settings, owner: str, *, alone: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, select, text
 
+from ..advisory_locks import AdvisoryLock
 from ..prepared import Prepared, driver_of
 from ..schema import content_uses, contents
 from .packing import (
@@ -42,8 +43,7 @@ LIST = b"\0"
 """What the stored list of parts begins with, and no frame of zstd does."""
 BATCH = 500
 """Contents that one statement deletes: SQLite allows 999 parameters in old versions."""
-_LOCK = 7265988
-"""The advisory lock of PostgreSQL that writers of uses share, and that deletion of contents has alone."""
+_LOCK = AdvisoryLock.CONTENTS
 SHARED_LOCK = f"pg_advisory_xact_lock_shared({_LOCK})"
 LARGE = 20_000
 """Characters from which a text is looked up before it is sent to PostgreSQL."""

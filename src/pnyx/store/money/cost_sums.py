@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, delete, insert, select, text
 
 from ...core.models import NUSD
+from ..advisory_locks import AdvisoryLock
 from ..prepared import Prepared
 from ..schema import cost_days, run_costs
 from .costs import COUNTS, earlier
@@ -26,8 +27,6 @@ AGAIN_DAYS = 7
 """Days that are added up again with new ones: a computer's clock may be days late."""
 NEVER = "9999-99-99"
 """After every day."""
-_LOCK = 7265989
-"""The advisory lock of PostgreSQL of the process that sums up."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,8 +91,8 @@ def sum_up(connection: Connection, today: str) -> None:
         return
     if connection.dialect.name == "postgresql":
         # Another process does the same.
-        lock = text("SELECT pg_try_advisory_xact_lock(:lock)")
-        if not connection.execute(lock, {"lock": _LOCK}).scalar():
+        lock = text(f"SELECT pg_try_advisory_xact_lock({AdvisoryLock.COST_SUMS})")
+        if not connection.execute(lock).scalar():
             return
     first = earlier(last, AGAIN_DAYS)
     connection.execute(delete(cost_days).where(cost_days.c.day > first))

@@ -1,4 +1,4 @@
-"""Make `words/calendar.json` from CLDR: names of months and weekdays, and the marks of numbers.
+"""Make `words/calendar.json` from CLDR: names of months and weekdays, and decimal marks.
 
 python -m tests.core.answers.words.calendar_table
 """
@@ -60,7 +60,7 @@ def locale_of(code: str) -> Any:
 
 
 def table() -> dict[str, Any]:
-    """Language -> its months (twelve lists of names), weekdays (Monday first), decimal and group marks."""
+    """Language -> its months (twelve lists of names), weekdays (Monday first), decimal mark."""
     made = {}
     for language in LANGUAGES:
         locale = locale_of(language)
@@ -69,7 +69,6 @@ def table() -> dict[str, Any]:
             "months": [_names(locale.months, n) for n in range(1, 13)],
             "weekdays": [_names(locale.days, n) for n in range(7)],
             "decimal": marks["decimal"],
-            "group": marks["group"],
         }
     return made
 

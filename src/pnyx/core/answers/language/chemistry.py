@@ -11,6 +11,7 @@ import re
 from collections import Counter
 
 from ...caching.regex import regex
+from ...markup.characters import LOWERED_DIGITS, RAISED_TO
 from .entities import is_symbol
 
 __all__ = ["read_species"]
@@ -29,8 +30,6 @@ _ARROWS = (
     (regex(r"\\(?:long)?(?:rightarrow|to)(?![A-Za-z])|[-=]+>|[⟶⇒➝➞]"), "→"),
 )
 _RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
-_RAISED_TO = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_LOWERED_TO = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _STATE = regex(r"\s*_?\{?\((?:s|l|g|aq)\)\}?$")
 _FORMULA = regex(
     r"(?:[A-Z][a-z]?\d*|\((?:[A-Z][a-z]?\d*)+\)\d*|\[(?:[A-Z][a-z]?\d*|\([A-Za-z0-9]+\)\d*)+\]\d*)+"
@@ -68,7 +67,7 @@ def _plain(text: str) -> str:
     if match := _CE.fullmatch(text):
         text = match[1]
     text = _WORDS.sub(r"\1", text)
-    text = _RAISED.sub(lambda m: f"^{m[0].translate(_RAISED_TO)}", text).translate(_LOWERED_TO)
+    text = _RAISED.sub(lambda m: f"^{m[0].translate(RAISED_TO)}", text).translate(LOWERED_DIGITS)
     for form, arrow in _ARROWS:
         text = form.sub(f" {arrow} ", text)
     text = text.replace("−", "-").replace("·", "*")

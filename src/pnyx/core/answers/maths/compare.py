@@ -10,6 +10,7 @@ from typing import Any
 
 from .evaluate import UndefinedError, close, is_real, mp, number, values, variables
 from .nodes import (
+    NODES,
     Apply,
     Based,
     Bindings,
@@ -27,10 +28,8 @@ from .nodes import (
 )
 from .sets import Span, spans
 
-__all__ = ["NODES", "names_in", "same_value", "settled"]
+__all__ = ["names_in", "same_value", "settled"]
 
-NODES = (Number, Constant, Variable, Apply)
-"""Expressions with one value."""
 MAX_SIGNS = 4
 """Signs ± in one expression; each doubles the values."""
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .lexer import Token
+from .lexer import NO_TOKEN, Token
 
 __all__ = ["letters_apart"]
-
-_NOTHING = Token("symbol", "")
 
 
 def letters_apart(tokens: Sequence[Token]) -> list[Token]:
@@ -16,7 +14,7 @@ def letters_apart(tokens: Sequence[Token]) -> list[Token]:
     out = list[Token]()
     for n, token in enumerate(tokens):
         short = token.kind == "word" and not token.plain and len(token.text) <= 3 and token.text.isascii()
-        before, after = tokens[n - 1] if n else _NOTHING, tokens[n + 1] if n + 1 < len(tokens) else _NOTHING
+        before, after = tokens[n - 1] if n else NO_TOKEN, tokens[n + 1] if n + 1 < len(tokens) else NO_TOKEN
         prose = (token.spaced and before.kind in ("word", "name")) or (
             after.spaced and after.kind in ("word", "name")
         )

@@ -10,7 +10,7 @@ from typing import Literal
 from ...caching.regex import regex
 from .notation import GREEK_LETTERS, before_greek, cleaned
 
-__all__ = ["MAX_CHARS", "Token", "UnreadableError", "tokens"]
+__all__ = ["MAX_CHARS", "NO_TOKEN", "Token", "UnreadableError", "tokens"]
 
 MAX_CHARS = 400
 """Characters of a text that is read as mathematics."""
@@ -42,6 +42,8 @@ class Token:
     plain: bool = False
 
 
+NO_TOKEN = Token("symbol", "")
+"""Before the first token, and behind the last one."""
 _NUMBER = regex(r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 _BARE_NUMBER = regex(r"\d+(?:\.\d+)?|\.\d+")
 _EXPONENT = regex(r"[eE]([+-]?\d{1,4})(?![\w.])")

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "NODES",
     "Apply",
     "Bindings",
     "Comparison",
@@ -51,6 +52,8 @@ class Apply:
 
 
 Node: TypeAlias = "Number | Constant | Variable | Apply"
+NODES = (Number, Constant, Variable, Apply)
+"""Expressions with one value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,13 @@ import unicodedata
 from fractions import Fraction
 
 from ...caching.regex import regex
+from ...markup.characters import LOWERED_DIGITS, RAISED, RAISED_TO, VULGAR
 from ...markup.notation import ascii_punctuation
 from .rewrites import rewritten
 
 __all__ = ["GREEK_LETTERS", "before_greek", "cleaned"]
 
-_RAISED = regex("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+")
-_RAISED_TO = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n")
 _LOWERED = regex("[₀₁₂₃₄₅₆₇₈₉]+")
-_LOWERED_TO = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_VULGAR = regex(r"(?<=\d)(?=[¼½¾⅐-⅞↉])")
 _GROUPED = regex(r"(?<=\d)(?:\{,\}|,\\!|\\,|\\!|\\;|'|\u2009|\u202f|\u00a0)(?=\d{3}(?!\d))")
 _SPACE = regex(r"(?<!\\)\\(?:[;: !,]|q?quad(?![A-Za-z]))|~")
 _DROPPED = regex(
@@ -105,10 +102,10 @@ GREEK_LETTERS = dict(
 
 def cleaned(text: str) -> str:
     if not text.isascii():
-        text = _RAISED.sub(lambda m: f"^({m[0].translate(_RAISED_TO)})", text)
-        text = _LOWERED.sub(lambda m: f"_({m[0].translate(_LOWERED_TO)})", text)
+        text = RAISED.sub(lambda m: f"^({m[0].translate(RAISED_TO)})", text)
+        text = _LOWERED.sub(lambda m: f"_({m[0].translate(LOWERED_DIGITS)})", text)
         text = _GROUPED.sub("", text)
-        text = ascii_punctuation(_VULGAR.sub(" ", text)).replace(" - ", "-")
+        text = ascii_punctuation(VULGAR.sub(" ", text)).replace(" - ", "-")
         text = "".join(map(_plain, text))
     else:
         text = _GROUPED.sub("", text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from .letters import letters_apart
-from .lexer import FUNCTIONS, Token, UnreadableError
+from .lexer import FUNCTIONS, NO_TOKEN, Token, UnreadableError
 from .nodes import Apply, Constant, Node, Number, Variable
 from .shapes import combination, with_fraction
 
@@ -21,7 +21,6 @@ _ADD, _MULTIPLY = {"+", "-", "±", "∓"}, {"*", "/"}
 _CLOSES = {"(": ")", "[": "]", "{": "}", "⦃": "⦄", "⌊": "⌋", "⌈": "⌉"}
 _FENCED = {"⌊": "floor", "⌈": "ceil"}
 _ROOTS = {"√": 2, "∛": 3, "∜": 4}
-_END = Token("symbol", "")
 FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
 CALLED = frozenset(("f", "g", "F", "G", "O", "Omega", "Theta"))
 """Names that are functions where a bracket follows; other letters may be factors, as in k(k + 1)."""
@@ -38,7 +37,7 @@ class Parser:
 
     @property
     def next(self) -> Token:
-        return self.tokens[self.at] if self.at < len(self.tokens) else _END
+        return self.tokens[self.at] if self.at < len(self.tokens) else NO_TOKEN
 
     def is_symbol(self, *texts: str) -> bool:
         return self.next.kind == "symbol" and self.next.text in texts

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from .compare import NODES, settled
+from .compare import settled
 from .evaluate import UndefinedError, values, variables
+from .nodes import NODES
 from .statements import read_maths
 
 __all__ = ["differ_clearly", "estimate"]

@@ -10,14 +10,13 @@ from typing import Any
 
 from .evaluate import close, inexact, is_real, mp, number
 from .nodes import (
+    NODES,
     Apply,
     Comparison,
     Conditions,
-    Constant,
     Difference,
     Group,
     Node,
-    Number,
     Union,
     Value,
     Variable,
@@ -25,7 +24,6 @@ from .nodes import (
 
 __all__ = ["Span", "spans"]
 
-_NODES = (Number, Constant, Variable, Apply)
 _FLIP = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
 
 
@@ -178,7 +176,7 @@ def _sum(one: Any, two: Any) -> Any:
 
 
 def _end(value: Value) -> Any:
-    if not isinstance(value, _NODES):
+    if not isinstance(value, NODES):
         return None
     node: Node = value
     found = number(node)

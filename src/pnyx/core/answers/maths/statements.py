@@ -29,7 +29,6 @@ __all__ = ["name_of", "read_maths"]
 
 RELATIONS = frozenset("=<>≤≥≠≈≡~→⇒⇔≔∈∉∝")
 _OPENS, _CLOSES = frozenset("([{⦃⟨"), frozenset(")]}⦄⟩")
-_FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
 MAX_ITEMS = 60
 
 

@@ -13,8 +13,6 @@ __all__ = ["read_time"]
 
 MAX_CHARS = 60
 
-_CLOCK = regex(r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?")
-
 
 @cache
 def _clock_words() -> tuple[re.Pattern[str], re.Pattern[str]]:

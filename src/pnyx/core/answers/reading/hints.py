@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...caching.regex import regex
 from ...prose.language import language_of
 from ..numbers.units import NONE, Unit, read_unit
-from ..words import decimal_marks, table
+from ..words import UNSPACED, decimal_marks, table
 from .choices import numbered_options
 
 __all__ = ["NO_HINTS", "Hints", "ends_of", "hints_of", "question_unit"]
@@ -111,8 +111,6 @@ def _decimal(text: str, language: str) -> str:
 
 
 _TOPIC_WORD = regex(r"[^\W\d_][^\s\d!-&(-/:-@\[-`{-~،؟।]*")
-_UNSPACED = ("zh", "ja", "th", "ko")
-"""Languages whose words may be joined to others."""
 
 
 def _topics(text: str, language: str) -> frozenset[str]:
@@ -123,7 +121,7 @@ def _topics(text: str, language: str) -> frozenset[str]:
         topic
         for topic, terms in table("topics").items()
         if any(
-            term in words if language in _UNSPACED else f" {term} " in words
+            term in words if language in UNSPACED else f" {term} " in words
             for term in terms.get(language, ())
         )
     )

@@ -13,7 +13,7 @@ from functools import cache
 
 from ...caching.regex import regex
 from ...markup.characters import replacing
-from ..words import table
+from ..words import UNSPACED, table
 
 __all__ = [
     "SIGNS",
@@ -29,8 +29,6 @@ __all__ = [
 
 SIGNS = "→➡✅✔☑👉🎯🎉\ufe0f"
 """Symbols that point at an answer."""
-_UNSPACED = ("zh", "ja", "th", "ko")
-"""Languages that write no space between a label and what belongs to it."""
 _LEADS = 4
 _FILLER = 60
 """The most characters between a label and its verb: "the answer to the second question is"."""
@@ -122,7 +120,7 @@ def is_denied(text: str, languages: tuple[str, ...]) -> bool:
     """Whether `text` has a word that denies a value in one of `languages`."""
     low = f" {_lower(flatten(text))} "
     return any(
-        word in low if code in _UNSPACED else _has_word(low, word)
+        word in low if code in UNSPACED else _has_word(low, word)
         for code in languages
         for word in table("answers")[code]["deny"]
     )
@@ -173,9 +171,7 @@ def _lower(text: str) -> str:
 
 def _joined(after: str, code: str = "") -> bool:
     """Whether a word goes on with the character `after`."""
-    return (
-        bool(after) and code not in _UNSPACED and (after.isalnum() or unicodedata.category(after)[0] == "M")
-    )
+    return bool(after) and code not in UNSPACED and (after.isalnum() or unicodedata.category(after)[0] == "M")
 
 
 def _unspaced(character: str) -> bool:
@@ -234,7 +230,7 @@ def _behind(line: str, low: str, end: int, final: bool, languages: tuple[str, ..
         end = remark.end()
     if parted := _SEPARATOR.match(line, end):
         # Where no space ends a verb, what looks like one may begin the value, as in はい.
-        spaced = tuple(code for code in languages if code not in _UNSPACED)
+        spaced = tuple(code for code in languages if code not in UNSPACED)
         verb = verb_end(low, parted.end(), spaced)
         return Label(line[verb or parted.end() :], final, not final, languages)
     at = _after_space(line, end)
@@ -277,7 +273,7 @@ def verb_end(low: str, at: int, languages: tuple[str, ...], inside: bool = False
             end = at + len(verb)
             if not low.startswith(verb, at) or _joined(low[end : end + 1], code):
                 continue
-            if inside and code not in _UNSPACED and low[at - 1].isalnum():
+            if inside and code not in UNSPACED and low[at - 1].isalnum():
                 continue
             # 選項 is a word for an option, and no verb with something behind it.
             if not any(
@@ -304,7 +300,7 @@ def _find(low: str, term: str, start: int, code: str) -> int:
         end = at + len(term)
         # A term with spaces around it is a word; others need none in scripts without spaces.
         if (
-            code in _UNSPACED
+            code in UNSPACED
             or term != term.strip()
             or not (_joined(low[at - 1 : at]) or _joined(low[end : end + 1]))
         ):

@@ -92,7 +92,7 @@ def closing_value(
     if "en" in languages:
         sentences = _english_sentences(line)
         return _closing(line, sentences[-1], only_line, is_plausible) if sentences else ""
-    value = value_of(line, ()) if only_line or not _BULLET.match(line) else ""
+    value = value_of(line, ()) if only_line or not BULLET.match(line) else ""
     if len(value) <= _STATEMENT and is_plausible(value):
         return value
     if amount := concluded_amount(line, languages[0] if languages else ""):
@@ -264,7 +264,7 @@ def correction(author_lines: Sequence[str], is_plausible: Callable[[str], bool])
     return ""
 
 
-_BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
+BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _DIGIT = regex(r"\d")
 _NAME = regex(r"[A-Z][\w'&.-]*(?:\s+(?:[A-Z][\w'&.-]*|of|the|de|da|di|van|von|and|la|le)){0,5}")
 _PREDICATE = regex(
@@ -332,11 +332,11 @@ def _closing(line: str, sentence: str, only_line: bool, is_plausible: Callable[[
         return ""
     concludes = _CONCLUDES.match(sentence)
     claim = sentence[concludes.end() :] if concludes else sentence
-    number = _BULLET.match(claim)
+    number = BULLET.match(claim)
     equation = claim[number.end() :] if number else claim
     if "=" in claim and (concludes or claim == line) and is_plausible(value := _equated(equation)):
         return value
-    value = only(line if only_line or not _BULLET.match(line) else "")
+    value = only(line if only_line or not BULLET.match(line) else "")
     if is_plausible(value) or (only_line and not concludes and _NAME.fullmatch(value)):
         return value
     if concludes and (is_plausible(value := only(claim)) or _NAME.fullmatch(value)):

@@ -21,7 +21,7 @@ from ..reading.labels import Label, find_label, flatten, is_denied
 from ..same.equivalence import normalise, read, same
 from ..words import table
 from .asked import answer_to, block_answer
-from .conclusions import closing_value, correction, stated_value, statement, tail
+from .conclusions import BULLET, closing_value, correction, stated_value, statement, tail
 from .missing import is_missing, is_offered, is_vague
 from .values import ENGLISH, MAX_CHARS, as_literal, emphasised, is_credible, is_definite, value_of
 
@@ -111,7 +111,6 @@ _OPENING = 80
 _LINES = 300
 """Lines that are searched for a label, from the end."""
 
-_BULLET = regex(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _DELIMITER = regex(r"\s*(?:\$\$|\\\[|\\\]|[-=_*|: ]*)\s*")
 
 
@@ -193,7 +192,7 @@ class _Reading:
     def _opening(self, is_plausible: Callable[[str], bool]) -> str:
         """The value that a first line of its own consists of, before the reasons for it."""
         line = self.author_lines[0].strip() if len(self.author_lines) > 1 else ""
-        value = value_of(line, ()) if len(line) <= _OPENING and not _BULLET.match(line) else ""
+        value = value_of(line, ()) if len(line) <= _OPENING and not BULLET.match(line) else ""
         return value if value and is_definite(value) and is_plausible(value) else ""
 
     def _of_question(self, concluding: Sequence[str]) -> str:
@@ -253,7 +252,7 @@ class _Reading:
             case [Line(text, quoted=False), *more] if (
                 not find_label(text[:MAX_CHARS]) and text.lstrip()[0] != "#"
             ):
-                return _written(_BULLET.sub("", text, count=1), languages) if final or not more else ""
+                return _written(BULLET.sub("", text, count=1), languages) if final or not more else ""
             case [Line(opens, True), Line(text, True), Line(closes, True), *_] if _fences(opens) and _fences(
                 closes
             ):

@@ -15,7 +15,7 @@ from ...caching.regex import regex
 from ...prose.language import language_of
 from ..language.sentences import is_known
 from ..reading.parse import Answer, read
-from ..words import table
+from ..words import UNSPACED, table
 from .statements import alters_value
 
 __all__ = ["concluded_amount", "stated_amount"]
@@ -29,7 +29,6 @@ _LABEL = regex(r"[(\[]?\w[)\].:]+")
 """The letter of an option: `(A) 34` says more than 34."""
 _NUMBER = regex(r"(?<![\d.,])\d[\d.,]*")
 _DETERMINED = regex(r"\b(?:der|die|das|den|dem|des|eine?[rnms]?|kein\w*|viele|wie ?viele?) ([^\W\d_a-z]\w+)")
-_UNSPACED = ("zh", "ja", "ko", "th")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -39,7 +38,7 @@ def stated_amount(text: str, question: str) -> str | None:
     if not 0 < len(text) <= MAX_CHARS or _is_amount(read(text)):
         return None
     language = language_of(question) or ("en" if question.isascii() else "")
-    if language in _UNSPACED:
+    if language in UNSPACED:
         return _unspaced(text, question)
     small = table("amounts")["small"].get(language, ())
     words = text.split(" ")
@@ -160,7 +159,7 @@ def concluded_amount(line: str, language: str) -> str:
     text = _SENTENCES.split(" ".join(line.split()).rstrip(_ENDS))[-1].strip(_EDGES)
     if len(text) > MAX_CHARS or len(_NUMBER.findall(text)) != 1 or language not in tables["alters"]:
         return ""
-    if language in _UNSPACED:
+    if language in UNSPACED:
         concludes = any(word in text for word in tables["conclusive_unspaced"])
         denied = any(word in text for word in tables["alters"][language])
         return (_unspaced(text, "") or "") if concludes and not denied else ""

@@ -2,7 +2,7 @@
 
 Those of values:
 
-- `calendar.json`: names of months and weekdays and the marks of numbers, made from CLDR by
+- `calendar.json`: names of months and weekdays and decimal marks, made from CLDR by
   `python -m tests.core.answers.words.calendar_table`. `dates.json`: words around days, months, years and
   hours, and the languages all of whose countries write the day before the month.
 - `truths.json`: yes, no, true and false, and how `conditions` begin. `numbers.json`: 0 to 100, without
@@ -40,6 +40,7 @@ Those of questions:
 - `requests.json`: what a question asks for. `write` and `texts`: verbs and nouns of texts to be written.
   `programs`: what is written but is no such text. `open`: an opinion, a comparison or reasons. `compound`:
   one part needs the result of another. `measured`: a quantity. A stem ends with a hyphen.
+  `orders.json`: words of questions that ask for an order.
 
 Those of replies:
 
@@ -69,7 +70,10 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-__all__ = ["decimal_marks", "months", "table", "unambiguous", "weekdays"]
+__all__ = ["UNSPACED", "decimal_marks", "months", "table", "unambiguous", "weekdays"]
+
+UNSPACED = ("zh", "ja", "th", "ko")
+"""Languages whose words may follow each other, a number or a label without a space."""
 
 
 @cache

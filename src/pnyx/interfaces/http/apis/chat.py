@@ -16,7 +16,7 @@ from starlette.responses import Response
 from ...requests.bounds import Document, Name, Text
 from .answer import Answer, cut
 from .chat_tools import calls_in, legacy_tools, tools_of, written
-from .conversation import Conversation, Turn, refuse
+from .conversation import INSTRUCTING, Conversation, Turn, refuse
 from .exchange import Delta, Exchange, Step, Steps
 from .parts import (
     MOST_TURNS,
@@ -37,7 +37,6 @@ from .parts import (
 __all__ = ["ROUTER", "Completion", "LegacyCompletion"]
 
 ROUTER = APIRouter(prefix="/v1", tags=["completions"])
-INSTRUCTING = ("system", "developer")
 FINISHES = {"stop_sequence": "stop"}
 """How an answer ended -> OpenAI's word for it, if it has another one."""
 ARGUMENTS = 400

@@ -22,10 +22,12 @@ from ...requests.schemas import RunBody
 if TYPE_CHECKING:
     from .tools import Tools
 
-__all__ = ["PREFIX", "Conversation", "RefusedError", "Turn", "joined", "refuse"]
+__all__ = ["INSTRUCTING", "PREFIX", "Conversation", "RefusedError", "Turn", "joined", "refuse"]
 
 PREFIX = "pnyx/"
 """Of the names of models; a request can leave it out."""
+INSTRUCTING = ("system", "developer")
+"""Roles of turns that are instructions."""
 MEDIA = "left out here: an image, a sound or a file, which the panel cannot read"
 
 

@@ -25,7 +25,7 @@ from ..errors import Exact
 from ..state import owner_of, page_of, service_of
 from ..streaming import run_headers
 from .answer import Answer
-from .conversation import Conversation, RefusedError, Turn, joined, refuse
+from .conversation import INSTRUCTING, Conversation, RefusedError, Turn, joined, refuse
 from .exchange import Exchange
 from .parts import (
     MOST_TURNS,
@@ -46,7 +46,6 @@ from .tools import Tools
 __all__ = ["ROUTER", "CreateResponse"]
 
 ROUTER = APIRouter(prefix="/v1/responses", tags=["completions"])
-INSTRUCTING = ("system", "developer")
 
 
 OF_OTHERS = {
