@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 
@@ -14,6 +16,7 @@ from pnyx.errors import ConfigError
 from pnyx.interfaces.views.queue import read_queue
 from pnyx.interfaces.views.records import Record, read_run
 from pnyx.providers.base import Call, Completion
+from pnyx.run import handle as handle_module
 from pnyx.run.leases.lease import is_held, is_waiting
 from pnyx.run.runner import Runner
 from pnyx.run.worker import End, Worker
@@ -116,6 +119,24 @@ async def test_a_worker_that_stops_in_order_is_not_counted(make: MAKE) -> None:
     assert (await node.row(run_id)).lost_workers == 0
     assert await worker_on(node)._run(run_id) == End.DONE
     assert (await shown(node, run_id)).result.status == "decided"
+
+
+async def test_a_run_that_used_up_the_open_files_of_its_workers_is_held_back(
+    make: MAKE, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be what needs so many: it would come to the next worker, and the next."""
+    node = make(Host(fixed_reply))
+    run_id = await node.runner.enqueue(spec(options={"rounds": 1}))
+
+    async def exhausted(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(handle_module, "drive", exhausted)
+    for lost in (1, 2, 3):
+        assert await worker_on(node, worker={"tries": 3})._run(run_id) == End.REQUEUE
+        assert (await node.row(run_id)).lost_workers == lost
+    assert await worker_on(node, worker={"tries": 3})._run(run_id) == End.DONE
+    assert (await shown(node, run_id)).result.stop_reason == "workers_lost"
 
 
 async def test_runs_that_lost_the_same_workers_get_their_last_try_one_by_one(make: MAKE) -> None:

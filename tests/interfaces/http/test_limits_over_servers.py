@@ -16,6 +16,7 @@ from pnyx.errors import OverLimit
 from pnyx.interfaces.http.usage import WINDOW_S, StoredRate
 from pnyx.interfaces.records.runs import RunRecords
 from pnyx.store import Database, rates
+from pnyx.store.records import runs as store
 from tests.interfaces.http.test_limits import ask, refused
 from tests.support.scripted import ScriptedHost
 from tests.support.serving import ServerHandle, open_server
@@ -88,6 +89,17 @@ async def test_a_resumed_run_counts_too(lab: ScriptedHost) -> None:
             await servers[0].runner.resume(first, owner="ada")
         row = await servers[0].service.find(first)
         assert row.status == "paused"
+
+
+async def test_runs_of_a_server_that_was_killed_do_not_count(lab: ScriptedHost) -> None:
+    lab.on("*", hang=True)
+    async with two_servers(runs_at_once=1) as servers:
+        ada = await servers[0].key("ada")
+        run_id = (await ask(servers[0], ada)).json()["run_id"]
+        assert (await ask(servers[1], ada)).status_code == 429
+        left = {"worker": "elsewhere:7:1", "heartbeat_at": 0.0}
+        await servers[1].runner.database.write(lambda c: store.patch(c, run_id, left))
+        assert (await ask(servers[1], ada)).status_code == 202
 
 
 @pytest.mark.parametrize("seed", range(3))
