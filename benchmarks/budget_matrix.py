@@ -13,10 +13,11 @@ import asyncio
 import re
 import tempfile
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha512
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -27,7 +28,8 @@ from pnyx.core.context.files import File
 from pnyx.core.models import NUSD, Price, Seat, Usage
 from pnyx.core.tool_calls import ToolCall, ToolSpec
 from pnyx.protocols import get
-from pnyx.providers.base import Call, Completion
+from pnyx.providers.base import Call, Completion, Provider
+from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.registry import Providers
 from pnyx.run.calls.limits import Limits
 from pnyx.run.result import Result
@@ -35,6 +37,7 @@ from pnyx.run.runner import Runner
 from pnyx.run.spec import Spec
 from pnyx.run.spending.expectation import expect
 from pnyx.tools import Toolbox
+from tests.support.counting import CountingHost
 from tests.support.sized import BYTES_IN, BYTES_OUT, SEATS, SizedHost, sized_text
 
 NUMBERS = count()
@@ -65,7 +68,8 @@ class Case:
     """A panel and its host. ratio: tokens of thinking for one of the text. tool: tokens of a tool's result.
 
     caching: whether prompts are read from a cache, and written to it. bytes_in: bytes of a prompt that are a
-    token. silent: whether the host reports no usage. fields: of the spec.
+    token. silent: whether the host reports no usage. counts: whether it counts a prompt that is not sent yet.
+    dialect: in which it speaks over a socket, and what it is; "": it is an object. fields: of the spec.
     """
 
     seats: tuple[Seat, ...] = SEATS
@@ -75,6 +79,8 @@ class Case:
     caching: bool = False
     bytes_in: float = BYTES_IN
     silent: bool = False
+    counts: bool = False
+    dialect: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -91,6 +97,11 @@ KNOWN = tuple(
     for seat, name in zip(SEATS, ("gpt-5", "gemini-2.5-pro", "deepseek-chat"), strict=True)
 )
 """Models whose encoding is known by their names."""
+UNKNOWN = {"Arabic": Case(bytes_in=6.0, fields=with_file(ARABIC))}
+UNKNOWN |= {"Hindi": Case(bytes_in=7.5, fields=with_file(HINDI))}
+UNKNOWN |= {"Russian": Case(bytes_in=7.0, fields=with_file(RUSSIAN))}
+"""Texts for models whose names do not tell their encoding."""
+DIALECTS = ("anthropic", "google", "openai vllm", "openai llama.cpp")
 CACHED = priced(Price(3, 15, 0.3), Price(2, 10, 0.2), Price(0.25, 2, 0.025))
 CASES = {
     "plain": Case(),
@@ -112,6 +123,13 @@ CASES = {
     "a prompt cache": Case(CACHED, caching=True),
     "a prompt cache, 100 kB": Case(CACHED, caching=True, fields=with_file(PROSE)),
     "dear and cheap models": Case(priced(Price(30, 150), Price(0.1, 0.4), Price(0.05, 0.2))),
+    **{f"{name}, unknown encoding": case for name, case in UNKNOWN.items()},
+    **{f"{name}, a host that counts": replace(case, counts=True) for name, case in UNKNOWN.items()},
+    **{
+        f"{name}, {dialect}{', counts' * counts}": replace(UNKNOWN[name], dialect=dialect, counts=counts)
+        for name, dialect in product(("Arabic", "Hindi"), DIALECTS)
+        for counts in (False, True)
+    },
 }
 
 
@@ -122,6 +140,14 @@ class CaseHost(SizedHost):
         super().__init__(case.factor)
         self.case = case
         self.seen: dict[str, list[str]] = {}
+
+    async def count_tokens(self, call: Call) -> int | None:
+        return self.tokens(call) if self.case.counts else None
+
+    def tokens(self, call: Call) -> int:
+        size = len("\n".join(message.text for message in call.messages).encode())
+        size += len(call.schema.json) if call.schema else 0
+        return round(size / self.case.bytes_in) + 8
 
     async def complete(self, call: Call, on_text: Any = None) -> Completion:
         calls_tool = bool(self.case.tool and call.tools and call.messages[-1].role != "tool")
@@ -141,8 +167,7 @@ class CaseHost(SizedHost):
 
     def usage(self, call: Call, output: int, thoughts: int) -> Usage:
         whole = "\n".join(message.text for message in call.messages)
-        size = len(whole.encode()) + (len(call.schema.json) if call.schema else 0)
-        tokens, earlier = round(size / self.case.bytes_in) + 8, self.seen.setdefault(call.model, [])
+        tokens, earlier = self.tokens(call), self.seen.setdefault(call.model, [])
         shared = max((_shared(whole, other) for other in earlier), default=0) if self.case.caching else 0
         earlier.append(whole)
         cached = round(shared / self.case.bytes_in) if shared > 4000 else 0
@@ -179,12 +204,30 @@ def spec(protocol: str, case: Case, cap: float | None) -> Spec:
     )
 
 
+@asynccontextmanager
+async def served(case: Case) -> AsyncIterator[Provider]:
+    """The host of a case as a provider."""
+    if not case.dialect:
+        yield CaseHost(case)
+        return
+    dialect, _, server = case.dialect.partition(" ")
+    async with CountingHost(server, case.bytes_in) as host:
+        if not case.counts:
+            host.answers = lambda path, document: (404, b"{}")
+        provider = open_hosted(dialect, base_url=getattr(host, dialect))
+        yield provider
+        await provider.close()
+
+
 async def run(folder: Path, protocol: str, case: Case, cap: float | None) -> list[Result]:
     """The result under a cap and, as long as the run pauses, those of resumes with the budgets it names."""
     lab = {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "concurrency": 512}
     database = str(folder / f"{next(NUMBERS)}.db")
     settings = Settings.model_validate({"providers": {"h": lab}, "storage": {"url": database}})
-    async with Runner.open(settings, Providers(settings, extra={"h": CaseHost(case)})) as runner:
+    async with (
+        served(case) as host,
+        Runner.open(settings, Providers(settings, extra={"h": host})) as runner,
+    ):
         if case.tool:
             runner.resources.toolbox = Toolbox({"web_search": Look(case.tool)})
         handle = await runner.start(spec(protocol, case, cap))

@@ -14,7 +14,7 @@ import pytest
 import pnyx
 from pnyx.core.tool_calls import ToolSpec
 from pnyx.providers.adapter import adapt
-from pnyx.providers.base import complete_call
+from pnyx.providers.base import complete_call, counted_tokens
 from pnyx.tools import Tool, Toolbox
 
 
@@ -60,6 +60,10 @@ class Broken:
     async def searches(self, model: str) -> bool:
         self._break("searches")
         return False
+
+    async def count_tokens(self, call: pnyx.Call) -> int:
+        self._break("count_tokens")
+        return 9
 
     async def complete(self, call: pnyx.Call, on_text: Callable[[str], None] | None = None) -> Any:
         self._break("complete")
@@ -190,6 +194,26 @@ async def test_a_method_beside_the_call_that_raises_fails_no_run(
 ) -> None:
     done = await _run(Broken(where, fault), tmp_path, monkeypatch)
     assert (done.final_answer, done.degraded) == ("4", False)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+async def test_a_count_that_raises_is_none(fault: BaseException) -> None:
+    call = pnyx.Call("m", (pnyx.Message("user", "What is 2 + 2?"),), 100)
+    assert await counted_tokens(Broken("count_tokens", fault), call) is None
+    assert await counted_tokens(Broken("complete", fault), call) == 9
+
+
+async def test_a_host_of_one_method_may_count_too() -> None:
+    class Simple:
+        async def complete(self, call: pnyx.Call) -> str:
+            return "4"
+
+        async def count_tokens(self, call: pnyx.Call) -> int:
+            return len(call.prompt)
+
+    call = pnyx.Call("m", (pnyx.Message("user", "What is 2 + 2?"),), 100)
+    assert await counted_tokens(adapt(Simple()), call) == len(call.prompt)
+    assert await counted_tokens(adapt(Words(whole=True)), call) is None
 
 
 class BrokenTool:

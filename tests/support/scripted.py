@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pnyx.core.models import Price, Usage
 from tests.support import dialects
@@ -163,7 +163,7 @@ class ScriptedHost:
             return fault.status, dialects.error(fault.status, fault.message)
         return fault.status, listing if fault.body is None else fault.body
 
-    async def __aenter__(self) -> ScriptedHost:
+    async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
             lambda: _Connection(self), "127.0.0.1", self.port, backlog=4096, reuse_address=True

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeAlias
 
 from ..errors import UsageError
-from .base import Call, Completion, Provider, completion_of
+from .base import Call, Completion, Provider, completion_of, counted_tokens
 
 __all__ = ["Adapter", "AnyProvider", "SimpleProvider", "adapt"]
 
@@ -63,6 +63,9 @@ class Adapter:
         if on_text is not None:
             on_text(reply.text)
         return reply
+
+    async def count_tokens(self, call: Call) -> int | None:
+        return await counted_tokens(self._provider, call)
 
     async def close(self) -> None:
         close = getattr(self._provider, "close", None)

@@ -7,8 +7,9 @@ for every failure, and on cancellation closes its connection or stops generating
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from ..core.models import Usage
@@ -29,12 +30,15 @@ __all__ = [
     "can_search",
     "complete_call",
     "completion_of",
+    "counted_tokens",
     "ensure_open",
     "guard",
     "is_open",
 ]
 
 T = TypeVar("T")
+COUNT_S = 10.0
+"""Seconds that a host has to count a prompt: a run waits for it."""
 FinishReason: TypeAlias = Literal["stop", "length", "filter", "tool", "malformed"]
 
 
@@ -139,8 +143,11 @@ class Completion:
 class Provider(Protocol):
     """One configured host. `on_text` is called with each piece of text as it arrives, on the event loop.
 
-    Two methods are optional. `async def searches(model) -> bool`: whether the host can search the web itself.
-    `async def ensure_open()`: loads what the first call needs, outside the time of any call.
+    Three methods are optional. `async def searches(model) -> bool`: whether the host can search the web
+    itself. `async def ensure_open()`: loads what the first call needs, outside the time of any call.
+    `async def count_tokens(call) -> int | None`: how many tokens the host counts in the prompt of `call`,
+    with all that it would read besides, if it counts free of charge; None if it cannot say. It is asked where
+    a budget has no room for as many as the letters of the prompt may be.
     """
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion: ...
@@ -220,3 +227,20 @@ async def can_search(provider: Provider, model: str) -> bool:
         return bool(await guard(lambda: method(model)))
     except (ProviderError, TimeoutError):
         return False
+
+
+async def counted_tokens(provider: object, call: Call) -> int | None:
+    """Return how many tokens the host counts in the prompt of `call`; None if it does not say in time.
+
+    It has the time of the call, and at most `COUNT_S`.
+    """
+    method = getattr(provider, "count_tokens", None)
+    if method is None:
+        return None
+    seconds = COUNT_S if call.timeout_s is None else min(call.timeout_s, COUNT_S)
+    try:
+        async with asyncio.timeout(seconds):
+            counted: object = await guard(lambda: method(replace(call, timeout_s=seconds)))
+    except (ProviderError, TimeoutError):
+        return None
+    return counted if type(counted) is int and counted > 0 else None

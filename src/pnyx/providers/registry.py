@@ -15,7 +15,7 @@ from ..config.stored_keys import ENVIRONMENT
 from ..errors import ConfigError, Problems
 from ..gc_pause import paused_collection
 from .adapter import AnyProvider, adapt
-from .base import Call, Completion, Provider, can_search
+from .base import Call, Completion, Provider, can_search, counted_tokens
 from .installed import KINDS, configure, key_variables
 from .kind import ProviderConfig, ProviderKind
 from .redaction import MIN_SECRET, Redactor
@@ -112,6 +112,9 @@ class _LazyProvider:
 
     async def searches(self, model: str) -> bool:
         return await can_search(await self.ensure_open(), model)
+
+    async def count_tokens(self, call: Call) -> int | None:
+        return await counted_tokens(await self.ensure_open(), call)
 
     async def close(self) -> None:
         if self._opening is not None:

@@ -26,8 +26,10 @@ from ...extras import need
 from ...gc_pause import paused_collection
 from ..base import Call, Completion
 from ..redaction import MIN_SECRET
+from ..unsent import before_sending
 from .adjustments import Adjustments, Learned
 from .connection import Connection, HostRequest, Limits
+from .counting import TokenCounter
 from .dialects import DIALECTS, Dialect
 from .failures import HostError, one_line, unreadable
 from .output_limits import fitting_share, plain_numbers
@@ -77,6 +79,7 @@ class HostedProvider:
         self._loading = asyncio.Lock()
         self._connection = Connection(base_url)
         self._adjustments = Adjustments()
+        self._counter = TokenCounter(self._connection)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         """Return the reply to `call`. Whatever the host does, raises only `ProviderError`."""
@@ -114,6 +117,14 @@ class HostedProvider:
     async def searches(self, model: str) -> bool:
         return self._dialect.searches != "none" and (await self._requests()).can_search(model)
 
+    async def count_tokens(self, call: Call) -> int | None:
+        """As the host counts them, if its API does; with what was learned of the model."""
+        learned = self._adjustments.of(call.model)
+        request = await self._request(call, learned, stream=False)
+        learned.apply(request.body)
+        sent = as_responses(request) if learned.responses else request
+        return await self._counter.count(call.model, sent, Limits.of(0, call.timeout_s, 0))
+
     async def close(self) -> None:
         if self._builder is not None:
             await self._builder.close()
@@ -123,7 +134,8 @@ class HostedProvider:
         refused_chat: tuple[HostError, dict[str, Any]] | None = None
         for changes_left in reversed(range(MAX_CHANGES + 1)):
             learned = self._adjustments.of(call.model)
-            request = await self._request(call, learned, on_text is not None)
+            with before_sending():
+                request = await self._request(call, learned, on_text is not None)
             learned.apply(request.body)
             is_chat = not learned.responses
             sent = request if is_chat else as_responses(request)

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
-from zlib import crc32
 
 from sqlalchemy import Connection
 
-from ...core.context.compaction import fit, texts, tokens
 from ...core.events import CallFailed, CallFinished, CallStarted, Token
 from ...core.parsing.json_objects import read_structured
 from ...core.steps import Ask
-from ...core.text import most_tokens
-from ...core.tool_calls import ToolSpec
 from ...errors import OutOfBudget, ProviderError, Starved
 from ...isolation import lacks_files
-from ...providers.base import Call, Completion, Provider, can_search, complete_call, ensure_open, is_open
+from ...providers.base import Completion, Provider, can_search, complete_call, ensure_open, is_open
+from ...providers.unsent import too_late
 from ..context import RunContext
 from ..drive import Where
 from ..journal import Outcome
 from ..spending.budget import Bill, OutputLimits, usd
 from .admission import Refusal
-from .context_window import image_tokens, request_limit, shorter, thinking_limit
-from .counted_prompts import Prefix, prefixes
+from .context_window import request_limit, shorter
+from .counted_prompts import Bound
 from .failed_calls import FailedCalls
 from .host_notes import host_notes
 from .host_search import TOOL
 from .limits import Deadline, Gate, Slot, delay
 from .live_text import LiveText
-from .messages import cache_key, messages
 from .reply import (
     LONGEST_DETAIL,
     Response,
@@ -46,35 +41,34 @@ from .reply import (
     stored_sources,
 )
 from .reply_limits import ReplyLimits
+from .request import CallRequest
 
 __all__ = ["ModelCall"]
 
 
 class ModelCall:
-    """The attempts at one step. `outcome` performs them.
-
-    size: about how many tokens the text of the request has; input_tokens: the most; prefixes: of it.
-    """
+    """The attempts at one step. `outcome` performs them."""
 
     def __init__(self, context: RunContext, key: str, ask: Ask, where: Where) -> None:
-        self.context, self.key, self.ask = context, key, ask
-        self.full_ask, self.cut_chars, self.searches = ask, 0, 0
-        self.size = self.input_tokens = 0
-        self.prefixes: Sequence[Prefix] = ()
+        self.context, self.key = context, key
         self.common = dict[str, Any](key=key, phase=where.phase, round=where.round, seat=ask.seat.label)
         self.fingerprint = ask.fingerprint
         # With a second request for the same call, either may be the reply.
         self.closing = ask.closing and where.closing and not context.spec.limits.hedge
-        shown = [file for file in context.spec.files if file.content in ask.prompt.images]
-        self.images, self.image_tokens = shown, image_tokens(ask.seat, shown)
         self.deadline = Deadline(None)
         self.failures = FailedCalls(context, ask.seat, self.common, self.fingerprint)
-        self.thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
-        self.limits = ReplyLimits(context, key, ask.seat, ask.max_tokens, self.thinking)
+        thinking = context.spec.thinking(ask.seat, where.phase, ask.effort)
+        self.request = CallRequest(context, key, ask, thinking)
+        self.limits = ReplyLimits(context, key, ask.seat, ask.max_tokens, thinking)
+
+    @property
+    def ask(self) -> Ask:
+        """The step as it is sent."""
+        return self.request.ask
 
     async def outcome(self) -> Outcome:
         """Perform the call and return its recorded outcome. Raises `NoQuorum`, `Halted`."""
-        context, seat = self.context, self.ask.seat
+        context, request, seat = self.context, self.request, self.ask.seat
         if seat.label in context.journal.dropped:
             return self.failures.already_dropped()
         if (inherited := context.journal.inherit(self.key, self.ask)) is not None:
@@ -89,13 +83,13 @@ class ModelCall:
             await context.unless_halted(self._prepare_provider(provider))
         tries = 0
         limit, windows = request_limit(seat), context.windows
-        if not (self._fit(windows.get(seat.model, limit)) or self._fit(limit)):
+        if not (request.fit(windows.get(seat.model, limit)) or request.fit(limit)):
             return self.failures.too_long()
         while True:
             try:
                 sent = await self._attempt(provider, gate)
             except OutOfBudget as exc:
-                if (cut := self.limits.unaffordable(self.size)) is None:
+                if (cut := self.limits.unaffordable(request.size)) is None:
                     raise
                 context.unaffordable = exc.explained(cut.message)
                 if "." not in self.key:  # no other branch may do: the answer of this seat is needed
@@ -116,9 +110,9 @@ class ModelCall:
             wait = delay(tries, result) if result.retryable and tries <= context.spec.limits.retries else None
             if result.kind == "too_long":
                 # The window is smaller than configured, or the tokenizer splits finer than our estimate.
-                tries, size = tries - 1, self.size
-                wait = 0.0 if any(self._fit(size * share) for share in shorter(result.fits)) else None
-                windows[seat.model] = min(self.size, windows.get(seat.model, self.size))
+                tries, size = tries - 1, request.size
+                wait = 0.0 if any(request.fit(size * share) for share in shorter(result.fits)) else None
+                windows[seat.model] = min(request.size, windows.get(seat.model, request.size))
             if wait is not None and wait >= self.deadline.left:
                 wait = None
             if context.deadline.left <= 0 or context.halt.reason is not None:
@@ -146,10 +140,10 @@ class ModelCall:
                     continue
                 if (dropped := self.failures.drop_if_down()) is not None:  # while it waited for the gate
                     return dropped
-                if self.deadline.at is None:
-                    self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
                 intent = await self._record_intent()
                 if isinstance(intent, CallStarted):
+                    if self.deadline.at is None:
+                        self.deadline = Deadline.after(context.spec.limits.call_deadline_s)
                     context.waiting.begun(context.run_id)
                     if refused is not None:
                         context.waiting.wake()  # the next call may have room too
@@ -179,28 +173,30 @@ class ModelCall:
         with suppress(ProviderError, TimeoutError):
             await ensure_open(provider)
         if TOOL in self.ask.tools and await can_search(provider, self.ask.seat.name):
-            self.searches = self.context.spec.searches
-
-    def _fit(self, token_limit: float) -> bool:
-        """Shorten replies of others and the tools' arguments and results until the request has at most
-        `token_limit` tokens. Return whether that succeeded."""
-        # Always from the full request: a shortened one no longer marks which parts are replies of others.
-        room = min(token_limit - self.image_tokens, sys.maxsize)
-        if (shortened := fit(self.full_ask, int(room), self._tools())) is None:
-            return False
-        self.ask, self.cut_chars = shortened
-        text = self._text()  # not kept, as it is a copy of the prompt
-        self.size, self.input_tokens = tokens(text), most_tokens(text, self.ask.seat.name)
-        self.prefixes = tuple(prefixes(self.ask))
-        return True
+            self.request.searches = self.context.spec.searches
 
     async def _record_intent(self, whole: int | None = None) -> CallStarted | Refusal:
-        """Reserve the cost of a request and record it. whole: the only limit of its output that will do."""
-        context, ask, time = self.context, self.ask, self.context.now()
-        attempt, calls = context.journal.attempts(self.key) + 1, context.settled_calls
-        most = context.counted_prompts.most(self.prefixes, self._text(), ask.seat.name, self.input_tokens)
-        quote = context.budget.quote(ask.seat, most, self.searches, self.image_tokens)
-        limits = self.limits.in_budget(self.size) if whole is None else OutputLimits(whole, whole, whole)
+        """Reserve the cost of a request and record it. whole: the only limit of its output that will do.
+
+        If there is no room for its usual limit, its host is asked first how many tokens its text has.
+        """
+        context, request, seat = self.context, self.request, self.ask.seat
+        provider, bound = context.open_provider(seat.provider), request.bound()
+        may_count = whole is None and request.may_count(bound) and hasattr(provider, "count_tokens")
+        limits = self.limits.in_budget(request.size) if whole is None else OutputLimits.only(whole)
+        intent = await self._record_within(OutputLimits.only(limits.most) if may_count else limits, bound)
+        # A run that is not begun yet waits for the cost of all of it.
+        if isinstance(intent, CallStarted) or not may_count or intent.error.expected is not None:
+            return intent
+        left = self.deadline.sooner(context.deadline).left
+        await context.unless_halted(request.count(provider, limits.most, left))
+        return await self._record_within(limits, request.bound())
+
+    async def _record_within(self, limits: OutputLimits, bound: Bound) -> CallStarted | Refusal:
+        context, request, time = self.context, self.request, self.context.now()
+        ask, attempt = request.ask, context.journal.attempts(self.key) + 1
+        quote = context.budget.quote(ask.seat, bound.most, request.searches, request.image_tokens)
+        calls = context.settled_calls
 
         def intent(connection: Connection) -> CallStarted | Refusal:
             reserved = context.budget.reserve(connection, time, quote, limits, context.spent_nusd, calls)
@@ -218,8 +214,8 @@ class ModelCall:
                 system=ask.prompt.system,
                 schema=ask.schema.json if ask.schema else None,
                 max_tokens=reserved.max_tokens,
-                cut=self.cut_chars,
-                searches=self.searches,
+                cut=request.cut_chars,
+                searches=request.searches,
                 reserved_usd=usd(reserved.amount),
             )
 
@@ -230,11 +226,11 @@ class ModelCall:
         if done.finish_reason == "malformed":
             return not tries
         left = min(self.deadline.left, self.context.deadline.left)
-        return self.limits.is_too_low(self.size, started.max_tokens, done, elapsed, left)
+        return self.limits.is_too_low(self.request.size, started.max_tokens, done, elapsed, left)
 
     def _record_unused(self, started: CallStarted, done: Completion, elapsed: float) -> None:
         bill = self._bill(started, done)
-        why = self.limits.why_again(self.size, started.max_tokens, done, bill.usage)
+        why = self.limits.why_again(self.request.size, started.max_tokens, done, bill.usage)
         self.failures.record_unused(started, done, bill, elapsed, why)
 
     async def _race(
@@ -256,7 +252,7 @@ class ModelCall:
                     return await first
                 # A second request needs room without a wait, for as long a reply; else there is none.
                 second = None
-                if started.max_tokens == self.limits.next(self.size):
+                if started.max_tokens == self.limits.next(self.request.size):
                     second = await self._record_intent(started.max_tokens)
                 if not isinstance(second, CallStarted):
                     return await first
@@ -289,25 +285,9 @@ class ModelCall:
     ) -> Response:
         """Send the request and return the response. quiet: do not publish its text, since the text of another
         request for the same call is published."""
-        context, seat, limits = self.context, self.ask.seat, self.context.spec.limits
+        context = self.context
         timeout = None if deadline.at is None else max(deadline.left, 0.001)
-        call = Call(
-            model=seat.name,
-            messages=messages(self.ask, self.images),
-            tools=self._tools(),
-            max_tokens=started.max_tokens,
-            temperature=seat.temperature if seat.temperature is not None else limits.temperature,
-            # With one seed for all calls, seats of one model would return the same reply.
-            seed=None if limits.seed is None else crc32(f"{limits.seed}{self.key}".encode()),
-            schema=self.ask.schema,
-            timeout_s=timeout,
-            searches=self.searches,
-            cache_key=cache_key(context.spec.salt, seat.model),
-            effort=self.thinking.effort,
-            thinking_tokens=thinking_limit(self.thinking, started.max_tokens),
-            traceparent=context.traceparent(self.key),
-        )
-
+        call = self.request.call(started.max_tokens, timeout)
         live: LiveText | None = None
         context.warm_up.begin(context.names)
         started_at = time.monotonic()
@@ -319,8 +299,8 @@ class ModelCall:
                 if context.broadcast.wants(self.closing) and not quiet:
                     live = LiveText(context.redact_text, self._publish)
                 result = separate(await complete_call(provider, call, live.add if live else None))
-        except TimeoutError:
-            result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
+        except TimeoutError as exc:
+            result = too_late(exc, timeout)
         except ProviderError as exc:
             result = exc.with_traceback(None)  # whose frames hold the error, and all that a call needs
             if lacks_files(exc.__cause__):
@@ -336,23 +316,12 @@ class ModelCall:
         common = {**self.common, "time": self.context.now(), "run_id": self.context.run_id}
         self.context.broadcast.publish(Token(**common, text=text, answer=self.closing, restart=restart))
 
-    def _tools(self) -> tuple[ToolSpec, ...]:
-        """Return the tools of the request, without search if the host searches or none is open."""
-        toolbox = self.context.toolbox
-        return toolbox.specs(
-            name for name in self.ask.tools if name != TOOL or (not self.searches and name in toolbox.tools)
-        )
-
-    def _text(self, thoughts: bool = True) -> str:
-        """Return all text that counts as tokens, see `texts`."""
-        return "\n".join(texts(self.ask, self._tools(), thoughts=thoughts))
-
     def _bill(self, started: CallStarted, done: Completion) -> Bill:
-        price, wrote = self.ask.seat.price, bool(done.text or done.reasoning)
-        budget, images = self.context.budget, self.image_tokens
-        bill = budget.bill(started, price, done.usage, self.input_tokens, wrote, done.searches, images)
+        request, wrote = self.request, bool(done.text or done.reasoning)
+        price, text, images = request.ask.seat.price, request.input_tokens, request.image_tokens
+        bill = self.context.budget.bill(started, price, done.usage, text, wrote, done.searches, images)
         if bill.flag is None:
-            self.context.counted_prompts.note(self.prefixes, bill.usage.input_tokens)
+            request.note_charged(bill.usage.input_tokens)
         return bill
 
     def _record_reply(self, started: CallStarted, done: Completion, elapsed: float) -> CallFinished:
@@ -389,7 +358,7 @@ class ModelCall:
             sources=stored_sources(done, redact),
             source=source,
             notes=tuple(
-                map(redact, context.new_notes(host_notes(ask.seat, self._text(thoughts=False), done)))
+                map(redact, context.new_notes(host_notes(ask.seat, self.request.text(thoughts=False), done)))
             ),
             elapsed_s=round(elapsed, 3),
             finish_detail=redact(done.finish_detail)[:LONGEST_DETAIL],

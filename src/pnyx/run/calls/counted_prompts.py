@@ -1,15 +1,23 @@
-"""A closer bound of the tokens of a request, by what a host counted of one that begins alike."""
+"""A closer bound of the tokens of a request, by what a host counted of it, or of one that begins alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import TypeAlias
+from math import ceil
+from typing import NamedTuple, TypeAlias
 
 from ...core.steps import Ask
 from ...core.text import most_tokens
 
-__all__ = ["CountedPrompts", "Prefix", "prefixes"]
+__all__ = ["Bound", "CountedPrompts", "Prefix", "prefixes", "whole_text"]
+
+MARGIN = 1.02
+"""Times a count that was asked for: Anthropic calls its own an estimate, and OpenAI counts the request in the
+form of another API, which may have other tokens around each message."""
+LEAST_SHARE = 0.2
+"""Of the bound by its letters that a text has at least. That is up to four times the tokens of a language
+if the encoding is not known, so a count below that is wrong, and would reserve next to nothing."""
 
 Prefix: TypeAlias = "tuple[int, bytes]"
 """Where a prefix of the text of a request ends, which others may share, and a name for it."""
@@ -26,21 +34,57 @@ def prefixes(ask: Ask) -> Iterator[Prefix]:
         yield before + end, digest.digest()
 
 
+def whole_text(ask: Ask, text: str) -> Prefix:
+    """That of all the text of a request, with its turns and its tools."""
+    return len(text), sha256(f"{ask.seat.model}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+class Bound(NamedTuple):
+    """The most tokens of a request: those that its host has counted, and those that its letters may need."""
+
+    counted: int
+    by_letters: int
+
+    @property
+    def most(self) -> int:
+        return self.counted + self.by_letters
+
+
 class CountedPrompts:
-    """The tokens that hosts counted of the requests of a run, by model and shared prefix."""
+    """The tokens that hosts counted of the requests of a run, by model and shared prefix.
+
+    may_ask: whether hosts may be asked; not if one has charged for more than it had counted.
+    """
 
     def __init__(self) -> None:
-        self._counts: dict[bytes, int] = {}
+        self.may_ask = True
+        self._charged: dict[bytes, int] = {}
+        self._asked: dict[bytes, int] = {}
 
     def note(self, prefixes: Sequence[Prefix], tokens: int) -> None:
         """Remember the tokens of a request with these prefixes, which have at most as many."""
-        for _, name in prefixes:
-            self._counts[name] = min(tokens, self._counts.get(name, tokens))
+        _note(self._charged, prefixes, tokens)
 
-    def most(self, prefixes: Sequence[Prefix], text: str, model: str, whole: int) -> int:
+    def note_asked(self, prefixes: Sequence[Prefix], tokens: int, by_letters: int) -> None:
+        """The same for one that is not sent yet. by_letters: the most tokens that its letters may need."""
+        if tokens >= LEAST_SHARE * by_letters:
+            _note(self._asked, prefixes, ceil(MARGIN * tokens))
+
+    def compare(self, prefixes: Sequence[Prefix], tokens: int) -> None:
+        """Forget all that was asked for if a host has charged for more tokens of a text than it counted."""
+        if any(self._asked.get(name, tokens) < tokens for _, name in prefixes[-1:]):
+            self.may_ask = False
+            self._asked.clear()
+
+    def bound(self, prefixes: Sequence[Prefix], text: str, model: str, whole: int) -> Bound:
         """Return the most tokens of a request with this text. model, whole: as for and by `most_tokens`."""
-        known = [(end, self._counts[name]) for end, name in prefixes if name in self._counts]
-        if not known:
-            return whole
-        end, counted = known[-1]
-        return min(whole, counted + most_tokens(text, model, end))
+        for end, name in reversed(prefixes):
+            if counts := [known[name] for known in (self._charged, self._asked) if name in known]:
+                found = Bound(min(counts), most_tokens(text, model, end))
+                return found if found.most < whole else Bound(0, whole)
+        return Bound(0, whole)
+
+
+def _note(counts: dict[bytes, int], prefixes: Sequence[Prefix], tokens: int) -> None:
+    for _, name in prefixes:
+        counts[name] = min(tokens, counts.get(name, tokens))

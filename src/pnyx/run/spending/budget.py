@@ -97,6 +97,11 @@ class OutputLimits:
     enough: int
     least: int
 
+    @classmethod
+    def only(cls, limit: int) -> OutputLimits:
+        """No lower one will do."""
+        return cls(limit, limit, limit)
+
 
 @dataclass(frozen=True, slots=True)
 class Reservation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from ...process.stop_signals import wait_for_input
 from ...records.existing_database import existing_database
 from ...service.run_service import RunService
 from ...views.files import summary_words
-from ..files import FileFlags, note_files, piped, read_flags
+from ..files import FileFlags, files_in, note_files, piped, read_flags
 from ..options import to_request
 from ..terminal.follow import follow
 from ..terminal.output import Output
@@ -42,6 +43,7 @@ def ask(
     flags, question = flags.with_question(question)
     text = read_question(question, output)
     beside = piped(output, flags) if question not in (None, "-") else ()
+    _note_named(question or "", flags, output)
     files = read_flags(settings, output, flags, beside)
     request = to_request(text, responses=existing, files=files, **options)
     spec = resolve(request, settings)
@@ -59,6 +61,22 @@ def ask(
 
     with artifact_writer(settings, output, artifacts) as watch:
         return follow(settings, start, output, require_consensus=require_consensus, watch=watch)
+
+
+def _note_named(question: str, flags: FileFlags, output: Output) -> None:
+    """Say that the panel reads only the name of a file in a question, and how to give it the text.
+
+    Raises `UsageError` if there is nothing else in the question, since that would be paid for nothing.
+    """
+    for name in map(shlex.quote, named := files_in(question)):
+        if question.strip().removeprefix("@") in named:
+            raise UsageError(
+                f'{name} is a file; ask about it with: --file {name} "QUESTION" '
+                f"(or its text is the question: pnyx ask - < {name})"
+            )
+        if not (flags.paths or flags.folders):
+            note = f"note: of {name} the panel reads only the name; --file {name} gives it the text"
+            output.note(note, "yellow")
 
 
 def resume(
