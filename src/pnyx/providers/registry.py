@@ -23,7 +23,7 @@ from .redaction import MIN_SECRET, Redactor
 __all__ = ["Providers"]
 
 MIN_KEY = 16
-"""The same in replies of models, where `ollama` and the password `postgres` are words."""
+"""Characters. A shorter key is not masked in replies of models, where `ollama` is a word."""
 
 
 class Providers:

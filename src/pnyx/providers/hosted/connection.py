@@ -24,6 +24,7 @@ from yarl import URL
 from ...core.caching.regex import regex
 from ...errors import ProviderError
 from ...json_bytes import json_bytes
+from ..unsent import before_sending
 from .compression import Decompressor
 from .documents import Documents
 from .failures import HostError, failure, read_report, retry_after
@@ -286,11 +287,15 @@ _NOT_SENT = (
 
 
 class _Connector(aiohttp.TCPConnector):
-    """It tells a proxy that opens no tunnel from a host that breaks a connection, which may have cost."""
+    """It tells what happens before a request is sent, which costs nothing, from what a host may bill.
+
+    Before it: a proxy opens no tunnel, or the deadline passes during a handshake.
+    """
 
     async def connect(self, *args: Any, **options: Any) -> aiohttp.connector.Connection:
         try:
-            return await super().connect(*args, **options)
+            with before_sending():
+                return await super().connect(*args, **options)
         except (*_NOT_SENT,):
             raise
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientResponseError) as exc:

@@ -18,6 +18,7 @@ _FILTER = (
     # OpenAI, Azure, Anthropic, Zhipu, Tencent, Cohere, Bedrock, Databricks
     *("content_filter", "refusal", "moderation", "sensitive", "error_toxic", "content_filtered"),
     *("guardrail", "guardrail_intervened", "guardrails", "input_guardrail_triggered"),
+    *("data_inspection", "data_inspection_failed"),
     # Gemini
     *("safety", "recitation", "prohibited_content", "spii", "language", "model_armor"),
     *("image_safety", "image_prohibited_content", "image_recitation"),
