@@ -56,6 +56,10 @@ def swapped(name: str, place: int) -> str:
             ["ask", "Why?", "--effort", "hgih"],
             "'hgih' is not one of 'none', 'low', 'medium', 'high'; did you",
         ),
+        (
+            ["ask", "Why?", "--answer-schema", '{"type": "object"}'],
+            "for '--answer-schema': it takes the name of a file: write this JSON to one (see pnyx ask",
+        ),
         (["show"], "ID is missing; `pnyx runs` lists runs (see pnyx show"),
         (["feedback", "abc"], "--result, one of success, partial, failure, is missing (see pnyx feedback"),
         (["show", "abc", "def"], "too many arguments: def (see pnyx show"),
