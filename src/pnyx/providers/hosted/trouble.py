@@ -62,7 +62,7 @@ TWO_LENGTHS = (
 
 
 def is_of_two_lengths(words: str) -> bool:
-    """Whether an answer says in two ways how long it is. words: aiohttp's, whose parser reads none of them."""
+    """Whether an answer says in two ways how long it is. words: aiohttp's, whose parser reads neither."""
     return "Transfer-Encoding" in words and "Content-Length" in words
 
 
