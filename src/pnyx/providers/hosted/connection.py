@@ -28,7 +28,15 @@ from ..unsent import before_sending
 from .compression import Decompressor
 from .documents import Documents
 from .failures import HostError, failure, read_report, retry_after
-from .trouble import NO_TLS, NoTunnel, another_language, trouble, unreadable_certificates
+from .trouble import (
+    NO_TLS,
+    TWO_LENGTHS,
+    NoTunnel,
+    another_language,
+    is_of_two_lengths,
+    trouble,
+    unreadable_certificates,
+)
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -158,6 +166,9 @@ class Connection:
                 raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
             if other := another_language(exc.message):
                 raise ProviderError("refused", f"cannot connect: {other}") from exc
+            if is_of_two_lengths(exc.message):
+                # The next answer would be no better, and may cost too.
+                raise ProviderError("refused", TWO_LENGTHS, billed=True) from exc
             raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
             if self._may_be_tls and self._proxy is None:

@@ -311,7 +311,9 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
     if body.lstrip()[:1] == b"<":
         page = body.decode("utf-8", "replace")
         title = page_title(page)[:QUOTE_CHARS]
-        if is_xml(page) and (found := failure(Report(0, title, xml_code(page)))).kind != "malformed":
+        found = failure(Report(0, title, xml_code(page)))
+        # A page may be that of a proxy without its host: "502 Bad Gateway".
+        if found.kind != "malformed" and (is_xml(page) or found.kind == "overloaded"):
             return found
         # No model has answered, and the same page comes again.
         return ProviderError(
