@@ -46,3 +46,27 @@ async def test_a_run_that_starts_while_its_batch_halts_is_stopped() -> None:
     go.set()
     with pytest.raises(Interrupted):
         await asyncio.wait_for(run, STALL_S)
+
+
+class Decided(Handle):
+    async def result(self) -> Any:
+        return SimpleNamespace(status="decided", stop_reason="decided", usage={"cost_usd": 0.0}, detail={})
+
+
+@pytest.mark.parametrize(("name", "most"), [("grading", 1), (None, 2)])
+async def test_equal_requests_share_the_run_of_a_named_batch_one_after_the_other(
+    name: str | None, most: int
+) -> None:
+    under_way = {"now": 0, "most": 0}
+
+    async def start(*_: object) -> Handle:
+        under_way["now"] += 1
+        under_way["most"] = max(under_way.values())
+        await asyncio.sleep(0.01)
+        under_way["now"] -= 1
+        return Decided()
+
+    runner: Any = SimpleNamespace(start=start, get_or_start=start)
+    batch = Batch(runner, name)
+    await asyncio.gather(*(batch.run(spec()) for _ in range(2)))
+    assert under_way["most"] == most
