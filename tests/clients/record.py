@@ -35,10 +35,10 @@ class Row:
     limits: list[str] = field(default_factory=list)
     failed: int = 0
 
-    def add(self, told: Mapping[str, Any], failed: bool) -> None:
+    def add(self, check: Mapping[str, Any], failed: bool) -> None:
         """Add what one test reported."""
-        self.tried += [one for one in told["tried"] if one not in self.tried]
-        self.limits += [one for one in told["limits"] if one not in self.limits]
+        self.tried += [one for one in check["tried"] if one not in self.tried]
+        self.limits += [one for one in check["limits"] if one not in self.limits]
         self.failed += failed
 
     def cells(self, name: str, ci: bool) -> str:
@@ -80,11 +80,11 @@ class _Recorder:
             self._failed.add(report.nodeid)
         if report.when != "teardown":
             return
-        for name, told in report.user_properties:
+        for name, check in report.user_properties:
             if name == "client":
-                assert isinstance(told, dict)
-                row = self._rows.setdefault(told["name"], Row(told["version"], date.today().isoformat()))
-                row.add(told, report.nodeid in self._failed)
+                assert isinstance(check, dict)
+                row = self._rows.setdefault(check["name"], Row(check["version"], date.today().isoformat()))
+                row.add(check, report.nodeid in self._failed)
 
     def pytest_sessionfinish(self) -> None:
         rows = {**read(), **self._rows}

@@ -74,8 +74,9 @@ def test_a_reply_is_read_or_its_failure_is(row: dict[str, Any]) -> None:
     ("words", "reason"),
     [
         ("stop eos eos_token stop_sequence end_turn STOP COMPLETE normal unheard_of", "stop"),
-        ("length MAX_TOKENS maxTokens max_new_tokens truncated model_length", "length"),
+        ("length MAX_TOKENS maxTokens max_new_tokens truncated model_length cut_off", "length"),
         ("content_filter CONTENT_FILTER contentFilter content-filter blocked SAFETY refusal", "filter"),
+        ("unsafe jailbreak pii_detected flagged harmful data_inspection_failed", "filter"),
     ],
 )
 def test_a_reason_is_read_in_any_spelling(words: str, reason: str) -> None:
@@ -86,7 +87,18 @@ def test_a_reason_is_read_in_any_spelling(words: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["error", "failed", "abort", "timeout", "unavailable", "server_error", "networkError"]
+    "word",
+    [
+        "error",
+        "failed",
+        "abort",
+        "timeout",
+        "unavailable",
+        "server_error",
+        "networkError",
+        "oom",
+        "workerDied",
+    ],
 )
 def test_an_end_that_is_a_failure_is_one_in_any_spelling(word: str) -> None:
     body = {"choices": [{"message": {"content": "Ye"}, "finish_reason": word}]}

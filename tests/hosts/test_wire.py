@@ -28,6 +28,7 @@ SSL-enabled server port.</p></body></html>"""
 TOMCAT_TO_TLS = b"Bad Request\r\nThis combination of host and port requires TLS.\r\n"
 GO_TO_TLS = b"Client sent an HTTP request to an HTTPS server.\n"
 ENDPOINT = b'{"error":"Unexpected endpoint or method. (POST /chat/completions)"}'
+TWICE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
 FAILURES: list[tuple[bytes, str, bool, str]] = [
     # what comes, the kind of the error, whether it is billed, words of it
     (b"HTTP/1.1 204 No Content\r\n\r\n", "overloaded", False, "HTTP 204: no reply"),
@@ -38,6 +39,7 @@ FAILURES: list[tuple[bytes, str, bool, str]] = [
     (b"-ERR unknown command\r\n", "refused", False, "the protocol of Redis: check base_url"),
     (H2, "refused", False, "HTTP/2 without HTTP/1.1"),
     (b"hello there\r\n", "malformed", True, "the answer is not HTTP"),
+    (TWICE, "refused", True, "both Content-Length and Transfer-Encoding"),
     (b"HTTP/1.1 200 OK\r\nContent-Le", "unreachable", True, "before an answer: Server disconnected"),
     (b"HTTP/1.1 400 Bad\r\n\r\n" + TO_TLS, "refused", False, "the host speaks TLS: check whether base_url"),
     *(

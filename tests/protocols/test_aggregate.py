@@ -70,9 +70,9 @@ def test_the_aggregator_judges_reasoning_and_not_popularity() -> None:
 
 def test_the_aggregator_says_which_steps_it_accepted_or_rejected() -> None:
     decision = reviewed(words("12 13 13", "12 12 12")).decide()
-    (told,) = decision.detail["reviews"]
-    assert "ACCEPTED: Participant A counts the doors." in told["review"]
-    assert "REJECTED: Participant C" in told["review"]
+    (review,) = decision.detail["reviews"]
+    assert "ACCEPTED: Participant A counts the doors." in review["review"]
+    assert "REJECTED: Participant C" in review["review"]
     assert "ACCEPTED" not in decision.answer
 
 
@@ -235,13 +235,13 @@ def test_context_reaches_every_seat() -> None:
     assert all("The hall has nine doors." in ask.prompt.text for ask in run.asks)
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     run = reviewed(words("12 13 13", "12 12 12"))
     run.decide()
     assert run.answers == [None, "So it seems.\nFinal answer: 13", f"{SOUND}\nFinal answer: 12"]
 
 
-def test_the_number_of_calls_is_told_beforehand() -> None:
+def test_the_number_of_calls_is_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (4, 4)
     assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"aggregators": "each"})) == (6, 8)

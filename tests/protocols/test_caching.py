@@ -1,4 +1,4 @@
-"""What a prompt shares with earlier ones stands at its beginning, where hosts cache it."""
+"""What a prompt shares with earlier ones is at its start, where hosts cache it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_nine_tenths_of_what_a_model_has_read_before_stand_in_a_prefix(
     assert shares.prefix > 0.4
 
 
-def test_only_a_beginning_counts_as_a_prefix_and_any_place_for_the_bound() -> None:
+def test_only_the_start_counts_as_a_prefix_and_any_place_for_the_bound() -> None:
     one, two = "".join(map(chr, range(200, 400))), "".join(map(chr, range(500, 600)))
     shares = measure([("m", one), ("m", one + two), ("m", two + one), ("n", one)])
     assert shares.characters == 200 + 300 + 300 + 200

@@ -1,4 +1,4 @@
-"""The calls that are told beforehand, against a panel each of whose verdicts must be asked for again."""
+"""The calls that are announced beforehand, against a panel each of whose verdicts must be asked for again."""
 
 from __future__ import annotations
 

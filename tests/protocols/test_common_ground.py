@@ -43,10 +43,10 @@ def test_no_prompt_holds_the_provider_or_the_model_of_any_seat(
 ) -> None:
     panel = ScriptedPanel(**more)
     sit(name, panel, short=short, **WAYS.get(name, {}))
-    told = [word for seat in SEATS for word in (seat.model, *seat.model.split(":"))]
+    names = [word for seat in SEATS for word in (seat.model, *seat.model.split(":"))]
     assert panel.asks
     for ask in panel.asks:
-        assert not [word for word in told if word in f"{ask.prompt.system}{ask.prompt.text}".lower()]
+        assert not [word for word in names if word in f"{ask.prompt.system}{ask.prompt.text}".lower()]
 
 
 @pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
@@ -258,11 +258,11 @@ class Rambling:
 
 
 async def test_a_seat_whose_verdict_cannot_be_read_abstains_and_the_transcript_says_so() -> None:
-    view, told = Transcript(), list[str]()
+    view, texts = Transcript(), list[str]()
     panel = ["mine:a", "mine:b", "mine:c"]
     request: dict[str, Any] = {"protocol": "deliberate", "panel": panel, "options": {"rounds": 1}}
     async for event in pnyx.stream("Which letter?", providers={"mine": Rambling()}, **request):
         if (entry := view.add(event)) is not None and entry.kind == "tally":
-            told.append(entry.text)
+            texts.append(entry.text)
     (label,) = (label for label, seat in view.seats.items() if seat.model == "mine:c")
-    assert any(text.startswith(f"{label} abstains: its verdict could not be read") for text in told)
+    assert any(text.startswith(f"{label} abstains: its verdict could not be read") for text in texts)

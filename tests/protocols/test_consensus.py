@@ -261,7 +261,7 @@ def test_the_next_proposer_builds_on_the_decision_and_its_challenges_only() -> N
     assert [prompt.text[start:end].count("revise 1") for start, end in prompt.spare].count(1) == 1
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     run = debate(words(FLAW, OTHER, OTHER, FLAW))
     run.decide()
     assert run.answers[:5] == [None, "propose 1", "propose 1", "revise 1", "revise 1"]
@@ -300,7 +300,7 @@ def test_options_out_of_bounds_are_refused_with_their_bounds() -> None:
         PROTOCOL.resolve_options({"rounds_": 1})
 
 
-def test_the_number_of_calls_is_told_beforehand() -> None:
+def test_the_number_of_calls_is_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (8, 12)
     assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"rounds": 1})) == (4, 4)

@@ -271,7 +271,7 @@ def test_of_a_subtask_only_the_fences_of_prompts_are_taken_out(written: str, ask
     assert asked_inside(run)[0] == asked
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     run = taken_apart(TREE)
     run.decide()
     assert run.answers[:2] == [None, None]
@@ -279,7 +279,7 @@ def test_the_best_answer_so_far_is_told_on_the_way() -> None:
     assert run.answers[3] == "All told.\nFinal answer: 12"
 
 
-def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
+def test_the_number_of_calls_is_a_range_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(
         PROTOCOL, (A, B, C), PROTOCOL.resolve_options({"inner": "single", "max_subtasks": 3})

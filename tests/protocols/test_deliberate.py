@@ -84,16 +84,16 @@ def test_each_round_every_seat_gives_steelman_critique_and_decision_in_one_struc
 
 
 def test_a_position_given_as_json_counts_and_carries_its_short_answer() -> None:
-    told = {"steelman": "s", "critique": "c", "decision": "The first step holds.", "answer": "13"}
+    position = {"steelman": "s", "critique": "c", "decision": "The first step holds.", "answer": "13"}
     run = debate(
-        lambda ask: json.dumps(told) if prompt_name(ask) == "position" else native(ask.seat.label[-1])
+        lambda ask: json.dumps(position) if prompt_name(ask) == "position" else native(ask.seat.label[-1])
     )
     decision = run.decide()
     assert decision.final_answer == "13"
     assert decision.answer == "The first step holds.\n\nFinal answer: 13"
 
 
-def test_a_seat_is_told_which_position_is_its_own_and_which_are_those_of_the_others() -> None:
+def test_a_seat_learns_which_position_is_its_own_and_which_are_those_of_the_others() -> None:
     run = debate(words(A="12 14 14", B="13", C="15"), rounds=3)
     run.decide()
     second = next(ask for ask in run.asks_for("position")[3:] if ask.seat == A).prompt.text
@@ -125,7 +125,7 @@ def test_it_is_stuck_when_no_seat_changed_position_for_two_rounds() -> None:
     assert (decision.stop_reason, decision.rounds, decision.consensus_reached) == ("stuck", 2, False)
 
 
-def test_a_move_starts_the_count_of_quiet_rounds_anew() -> None:
+def test_a_move_restarts_the_count_of_quiet_rounds() -> None:
     decision = debate(words(A="12 12 14 14 14 14", B="13", C="13")).decide()
     assert (decision.stop_reason, decision.rounds) == ("stuck", 4)
 
@@ -347,14 +347,14 @@ def test_context_reaches_every_seat() -> None:
     assert all("The hall has nine doors." in ask.prompt.text for ask in run.asks)
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     run = debate(words(A="12", B="13", C="12"))
     run.decide()
     assert run.answers[0] is None
     assert all("12" in (best or "") for best in run.answers[1:])
 
 
-def test_the_number_of_calls_is_a_range_told_beforehand() -> None:
+def test_the_number_of_calls_is_a_range_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(PROTOCOL, (A, B, C), PROTOCOL.resolve_options({})) == (3, 50)
     with pytest.raises(UsageError, match="between 1 and 20"):

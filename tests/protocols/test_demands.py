@@ -135,7 +135,7 @@ def test_a_weighing_judge_combines_all_answers_by_their_weights() -> None:
     )
 
 
-def test_the_classes_are_told_as_they_are_routed() -> None:
+def test_the_classes_are_explained_as_they_are_routed() -> None:
     asks(
         "auto/classify",
         "Logic, mathematics, code, anything to be worked out step by step",

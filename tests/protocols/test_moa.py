@@ -100,15 +100,15 @@ def test_the_last_layers_short_answers_are_counted() -> None:
         return f"Final answer: {value}"
 
     driven, decision = run(say)
-    (told,) = driven.tallies
-    assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"4": 2, "5": 1}, "4")
+    (event,) = driven.tallies
+    assert (event.rule, dict(event.tally), event.winner) == ("plurality", {"4": 2, "5": 1}, "4")
     assert decision.agreement == pytest.approx(2 / 3)
     assert decision.support == pytest.approx(posterior({"4": 2.5, "5": 1.25})["4"])
     assert decision.status == "majority"
     assert [(d.seat, d.text) for d in decision.dissent] == [(B.label, "Final answer: 5")]
 
 
-def test_what_seats_said_alone_is_told_beside_what_they_came_to() -> None:
+def test_what_seats_answered_alone_is_shown_beside_what_they_decided() -> None:
     def say(ask: Ask) -> str:
         return f"Final answer: {4 if ask.seat == A or prompt_name(ask) != 'answer' else 5}"
 
@@ -174,7 +174,7 @@ def test_a_layer_in_which_nobody_answers_leaves_the_one_before_it_standing() -> 
     assert decision.stop_reason == "closed"
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     driven, _ = run(layers=2)
     words = [None, *(f"Word of {B.label} in layer {n}.\nFinal answer: 4" for n in (1, 2))]
     assert driven.answers == [*words, "Word of closed.\nFinal answer: 4"]
@@ -190,7 +190,7 @@ def test_layers_out_of_bounds_are_refused() -> None:
         PROTOCOL.resolve_options({"layers": 0})
 
 
-def test_the_number_of_calls_is_told_beforehand() -> None:
+def test_the_number_of_calls_is_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (10, 10)
     assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({"layers": 1})) == (4, 4)

@@ -28,12 +28,12 @@ quoted = pytest.mark.parametrize("form", QUOTATIONS.values(), ids=QUOTATIONS.key
 
 
 def judged(*said: str) -> tuple[ProtocolDriver, str | None, str | None]:
-    told = list(said)
+    left = list(said)
 
     def say(ask: object) -> str:
         if prompt_name(ask) == "vote":  # type: ignore[arg-type]
             return f"Final answer: {5 if ask.seat == B else 4}"  # type: ignore[attr-defined]
-        return told.pop(0)
+        return left.pop(0)
 
     driven = ProtocolDriver(PROTOCOL, say, seats=(A, B, C))
     decision = driven.decide()
@@ -64,7 +64,7 @@ def test_a_reader_answers_below_its_own_line(form: str) -> None:
 
 
 @quoted
-def test_an_author_proposes_anew_below_its_own_line(form: str) -> None:
+def test_an_author_proposes_again_below_its_own_line(form: str) -> None:
     text = form.format("NEW PROPOSAL: Pay B.") + "\n\nNEW PROPOSAL:\nPay A."
     assert split_rebuttal(text)[1] == "Pay A."
     assert split_rebuttal(form.format("NEW PROPOSAL: Pay B."))[1] == ""

@@ -28,7 +28,7 @@ OTHER_MEANINGS = {
     "interfaces/http/apis/responses.py": {"auto"},  # of truncation
     "telemetry/sample.py": {"sample"},  # of the gauges
 }
-"""Protocols' names in collections that mean something else there, or what another word stands for."""
+"""Protocols' names in collections that mean something else there, or what another word means."""
 
 
 def collected(source: str) -> Iterator[str]:

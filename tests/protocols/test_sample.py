@@ -43,8 +43,8 @@ def test_the_plurality_of_final_answers_is_the_decision() -> None:
     assert (decision.agreement, decision.status) == (0.7, "majority")
     assert decision.detail["tally"] == {"5": 7, "4": 3}
     assert (decision.detail["margin"], decision.detail["asked"]) == (4, 10)
-    (told,) = driven.tallies
-    assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"5": 7, "4": 3}, "5")
+    (event,) = driven.tallies
+    assert (event.rule, dict(event.tally), event.winner) == ("plurality", {"5": 7, "4": 3}, "5")
 
 
 def test_four_to_nil_stops_after_one_batch_of_four() -> None:
@@ -170,7 +170,7 @@ def test_a_tie_goes_to_the_strongest_seats_answer() -> None:
     assert [(d.seat, d.text) for d in decision.dissent] == [(A.label, "Final answer: 4")]
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     driven, _ = run(answers("4454" + "44"))
     assert driven.answers == [None, "Step.\nFinal answer: 4", "Step.\nFinal answer: 4"]
 
@@ -185,7 +185,7 @@ def test_samples_out_of_bounds_are_refused() -> None:
         PROTOCOL.resolve_options({"samples": 0})
 
 
-def test_the_number_of_calls_is_told_beforehand() -> None:
+def test_the_number_of_calls_is_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(PROTOCOL, (A,), PROTOCOL.resolve_options({})) == (4, 16)
     assert call_bounds(PROTOCOL, (A,), PROTOCOL.resolve_options({"samples": 3})) == (3, 3)

@@ -60,6 +60,6 @@ def test_the_prompt_carries_question_date_and_context() -> None:
     assert plain.asks[0].prompt.id == "single/answer+single/system+rules+language+question"
 
 
-def test_the_number_of_calls_is_told_beforehand() -> None:
+def test_the_number_of_calls_is_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(PROTOCOL, (A, B, C), {}) == (1, 1)

@@ -111,8 +111,8 @@ def test_the_judge_sees_shuffled_labels_and_never_a_name() -> None:
 
 def test_votes_with_a_short_answer_are_tallied_in_code() -> None:
     driven, decision = run(said([vote("1/2"), vote("0.7"), vote("50%")], ruling(A, vote("0.5"))))
-    (told,) = driven.tallies
-    assert (told.rule, dict(told.tally), told.winner) == ("plurality", {"1/2": 2, "0.7": 1}, "1/2")
+    (event,) = driven.tallies
+    assert (event.rule, dict(event.tally), event.winner) == ("plurality", {"1/2": 2, "0.7": 1}, "1/2")
     assert (decision.detail["tally"], decision.detail["margin"]) == ({"1/2": 2, "0.7": 1}, 1)
     assert decision.detail["votes"] == [
         {"seat": A.label, "model": A.model, "answer": "1/2"},
@@ -309,7 +309,7 @@ def test_a_seat_that_did_not_vote_does_not_judge() -> None:
     assert driven.asks_for("judge")[0].seat == C
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     driven, _ = run(said([vote(4, "Low."), vote(5), vote(4, "Mid.")], ruling(B, vote(5, "End."))))
     assert driven.answers == [None, vote(4, "Mid."), vote(5, "End.")]
 
@@ -346,7 +346,7 @@ def test_an_unknown_aggregation_is_refused() -> None:
         PROTOCOL.resolve_options({"aggregation": "mean"})
 
 
-def test_the_number_of_calls_is_told_beforehand() -> None:
+def test_the_number_of_calls_is_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options({})) == (4, 5)
     assert call_bounds(PROTOCOL, SEATS, PROTOCOL.resolve_options(PROTOCOL.presets["deep"])) == (5, 7)

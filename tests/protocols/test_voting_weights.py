@@ -101,7 +101,7 @@ def test_weights_that_nobody_who_answered_has_leave_one_vote_each() -> None:
     assert driven.decide().detail["tally"] == {"4": 2.0}
 
 
-def test_who_was_not_asked_is_told_and_what_the_share_is_of() -> None:
+def test_who_was_not_asked_is_reported_and_what_the_share_is_of() -> None:
     seats = weighed(1.2, 3.0, 3.0, 1.0)
 
     def say(ask: Ask) -> str:

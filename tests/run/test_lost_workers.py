@@ -1,4 +1,4 @@
-"""Runs whose workers end: a number of tries, the deadline of the first, and what their owners are told."""
+"""Runs whose workers end: a number of tries, the deadline of the first, and what their owners read."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ async def test_runs_that_lost_the_same_workers_get_their_last_try_one_by_one(mak
     assert [(await shown(node, run_id)).result.status for run_id in ids] == ["decided"] * 3
 
 
-async def test_a_runs_deadline_counts_from_the_first_worker_and_anew_from_its_owners_resume(
+async def test_a_runs_deadline_counts_from_the_first_worker_and_again_from_its_owners_resume(
     make: MAKE,
 ) -> None:
     node = make(Host(fixed_reply))

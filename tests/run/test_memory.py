@@ -13,7 +13,7 @@ import pytest
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call
 from pnyx.run import handle as handle_module
-from pnyx.run.reserves import Reserve, read_reserves
+from pnyx.run.headroom import Headroom, read_headroom
 from pnyx.store.records import runs as store
 from tests.support.garbage import garbage_of_pnyx
 from tests.support.panels import Host
@@ -66,19 +66,19 @@ V1 = {
     [
         ({}, None),
         ({"proc/meminfo": "MemTotal: ? kB\n"}, None),
-        (MACHINE, Reserve(512_000_000, 1_024_000_000)),
-        (MACHINE | V2, Reserve(50_000_000, 300_000_000)),
-        (MACHINE | V1, Reserve(100_000_000, 200_000_000)),
+        (MACHINE, Headroom(512_000_000, 1_024_000_000)),
+        (MACHINE | V2, Headroom(50_000_000, 300_000_000)),
+        (MACHINE | V1, Headroom(100_000_000, 200_000_000)),
         (V2 | {"sys/fs/cgroup/pods/memory.max": "max\n"}, None),
     ],
 )
 def test_the_tightest_limit_of_machine_and_container_counts(
-    tmp_path: Path, files: Mapping[str, str], expected: Reserve | None
+    tmp_path: Path, files: Mapping[str, str], expected: Headroom | None
 ) -> None:
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    found = [one for one in read_reserves(tmp_path) if one.of_memory]
+    found = [one for one in read_headroom(tmp_path) if one.of_memory]
     assert found == ([] if expected is None else [expected])
 
 
@@ -96,18 +96,18 @@ def test_the_tightest_limit_of_machine_and_container_counts(
 def test_a_small_container_may_be_used_for_seven_eighths(
     left: int, limit: int, state: tuple[bool, bool]
 ) -> None:
-    assert (Reserve(left, limit).is_short, Reserve(left, limit).is_used_up) == state
+    assert (Headroom(left, limit).is_short, Headroom(left, limit).is_used_up) == state
 
 
 def test_open_files_are_counted_until_the_limit_of_the_process() -> None:
-    (before,) = (one for one in read_reserves() if not one.of_memory)
+    (before,) = (one for one in read_headroom() if not one.of_memory)
     with open(os.devnull), open(os.devnull):
-        (within,) = (one for one in read_reserves() if not one.of_memory)
+        (within,) = (one for one in read_headroom() if not one.of_memory)
     assert (within.left, within.limit) == (before.left - 2, before.limit)
-    assert Reserve(63, 4096, of_memory=False).is_short
-    assert not Reserve(64, 4096, of_memory=False).is_short
-    assert not Reserve(50, 100, of_memory=False).is_short
-    assert Reserve(24, 100, of_memory=False).is_used_up
+    assert Headroom(63, 4096, of_memory=False).is_short
+    assert not Headroom(64, 4096, of_memory=False).is_short
+    assert not Headroom(50, 100, of_memory=False).is_short
+    assert Headroom(24, 100, of_memory=False).is_used_up
 
 
 async def test_a_run_in_a_process_with_too_many_open_files_is_paused_and_goes_on_elsewhere(

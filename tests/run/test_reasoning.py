@@ -79,7 +79,7 @@ async def test_reasoning_is_recorded_and_reaches_no_other_seat(make: Make, form:
     for event in log:
         document = to_json(event)
         document.pop("reasoning", None)
-        # Text that arrives before a closing tag without an opening one cannot be told from an answer.
+        # Text that arrives before a closing tag without an opening one looks like an answer.
         assert SECRET not in str(document) or (form == "only a closing tag" and isinstance(event, Token)), (
             event
         )

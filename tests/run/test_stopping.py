@@ -309,10 +309,10 @@ async def test_cancel_ends_a_paused_run(make: Callable[[Host], Node]) -> None:
 
 async def test_a_run_that_starts_during_a_shutdown_sends_nothing(make: Callable[[Host], Node]) -> None:
     node = make(Host(fixed_reply))
-    beginning = asyncio.create_task(node.start(options={"rounds": 1}))
+    starting = asyncio.create_task(node.start(options={"rounds": 1}))
     await asyncio.sleep(0)
     node.runner.drain(5)
-    paused = await (await beginning).result()
+    paused = await (await starting).result()
     assert (paused.status, paused.stop_reason, node.host.sent) == ("paused", "interrupted", [])
     batch = Batch(node.another_process(node.host).runner, "many")
     asking = asyncio.create_task(batch.run(spec(options={"rounds": 1})))

@@ -139,7 +139,7 @@ async def _perform(url: str, steps: Sequence[tuple[str, object]], shares: dict[s
                 able = may_start()
                 fetched = await queues[number].fetch(shares=shares)
                 assert (fetched is not None) == bool(able)
-                # Pairs of which one has nothing to start begin to count anew.
+                # Pairs of which one has nothing to start start to count again.
                 served = {pair: count for pair, count in served.items() if able.issuperset(pair)}
                 if fetched is None:
                     continue

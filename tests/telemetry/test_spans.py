@@ -167,7 +167,7 @@ def test_a_failed_run_and_a_failed_tool_are_errors() -> None:
     assert not run.status.is_ok
 
 
-def test_ids_are_those_that_other_processes_were_told() -> None:
+def test_ids_are_those_that_other_processes_got() -> None:
     spans = run_of(phase("vote", "/0"), call("/1"), reply("/1"))
     run, chat = spans["invoke_workflow voting"], spans["chat a"]
     assert TRACED.span is not None

@@ -8,6 +8,7 @@ const MESSAGES: [string, string][] = [
   ["no run 'x'; `pnyx runs` lists them", "no run 'x'."],
   ["no model is on this machine, and no provider's key is set; run: pnyx models pull smollm2-135m", "no model is on this machine, and no provider's key is set."],
   ["the deadline passed. Resume with: pnyx resume abc --deadline SECONDS", "the deadline passed."],
+  ['too small. Resume with: POST /v1/runs/abc/resume with {"budget_usd": 0.10}', "too small."],
   ["the kinds of lab cannot be used; run pnyx doctor, or name seats in [panel]", "the kinds of lab cannot be used."],
   ["the model is overloaded", "the model is overloaded."],
   ["No API key is set. Set a key, such as: export OPENAI_API_KEY=YOUR_KEY; or fetch a model: pnyx models pull x", "No API key is set."],

@@ -19,7 +19,7 @@ def redact_json(value: Any, redact: Callable[[str], str]) -> Any:
     """Return a JSON value with `redact` applied to every string in it, names of members included."""
     if isinstance(value, str):
         return redact(value)
-    if isinstance(value, dict | Mapping):  # dict first: a mapping of another type takes longer to tell
+    if isinstance(value, dict | Mapping):  # dict first: a mapping of another type takes longer to recognise
         return {
             redact(str(name)): one if type(one) in _PLAIN else redact_json(one, redact)
             for name, one in value.items()

@@ -23,7 +23,7 @@ from .redaction import MIN_SECRET, Redactor
 __all__ = ["Providers"]
 
 MIN_KEY = 16
-"""The same in replies of models, where `ollama` and the password `postgres` are words."""
+"""Characters. A shorter key is not masked in replies of models, where `ollama` is a word."""
 
 
 class Providers:
@@ -93,7 +93,7 @@ class Providers:
 def _open(kind: ProviderKind, config: ProviderConfig) -> Provider:
     try:
         with paused_collection():
-            return adapt(kind.open(config), owned=True)
+            return adapt(kind.open(config))
     except SystemExit as exc:
         # It would end the event loop.
         raise ConfigError(f"provider {config.name} cannot be opened: {exc}") from exc

@@ -37,6 +37,7 @@ __all__ = [
 ENOUGH = 20
 """The fewest outcomes from which a confidence is calibrated."""
 FOLDS = 5
+BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,20 +202,20 @@ def brier(pairs: Iterable[tuple[float, bool]]) -> float:
     return sum(squares) / len(squares) if squares else 0.0
 
 
-def ece(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> float:
+def ece(pairs: Iterable[tuple[float, bool]]) -> float:
     """Return the expected calibration error, in [0, 1]: the mean difference of confidence and share right."""
-    full = reliability_bins(pairs, bins)
+    full = reliability_bins(pairs)
     total = sum(b.n for b in full)
     return sum(b.n * abs(b.confidence - b.right) for b in full) / total if total else 0.0
 
 
-def reliability_bins(pairs: Iterable[tuple[float, bool]], bins: int = 10) -> tuple[Bin, ...]:
-    """Return the pairs in `bins` bins of equal width, lowest first, without empty bins."""
+def reliability_bins(pairs: Iterable[tuple[float, bool]]) -> tuple[Bin, ...]:
+    """Return the pairs in `BINS` bins of equal width, lowest first, without empty bins."""
     groups: dict[int, list[tuple[float, bool]]] = {}
     for confidence, right in pairs:
-        groups.setdefault(min(int(confidence * bins), bins - 1), []).append((confidence, right))
+        groups.setdefault(min(int(confidence * BINS), BINS - 1), []).append((confidence, right))
     return tuple(
-        Bin(k / bins, (k + 1) / bins, len(g), sum(c for c, _ in g) / len(g), sum(r for _, r in g) / len(g))
+        Bin(k / BINS, (k + 1) / BINS, len(g), sum(c for c, _ in g) / len(g), sum(r for _, r in g) / len(g))
         for k, g in sorted(groups.items())
     )
 

@@ -22,9 +22,9 @@ from ..store.queue import Job, Queue
 from ..store.queue_shares import Share
 from ..store.records import leases
 from ..store.records import runs as store
+from .headroom import read_headroom
 from .leases.lease import BEAT_S, LEASE_S, belongs_to_worker, host_of, is_waiting
 from .options.key_limits import limits_of_keys
-from .reserves import read_reserves
 from .result import Result
 from .runner import Runner
 
@@ -36,7 +36,7 @@ RETRY_S = 1.0
 """Seconds between attempts while the database is unavailable."""
 DECLINED_S = 20.0
 """Seconds between checks of declined jobs by a worker that has declined some itself."""
-RESERVES_S = 0.5
+HEADROOM_S = 0.5
 """Seconds between checks of memory and open files."""
 LEAVE_S = 8.0
 """Seconds that calls in flight have when one of them is used up."""
@@ -95,7 +95,7 @@ class Worker:
             asyncio.create_task(self._every(BEAT_S, self._beat)),
             asyncio.create_task(self._every(SWEEP_S, self._sweep)),
             asyncio.create_task(self._every(RETRY_S, partial(self.queue.listen, self._wake.set))),
-            asyncio.create_task(self._every(RESERVES_S, self._watch_reserves)),
+            asyncio.create_task(self._every(HEADROOM_S, self._watch_headroom)),
         ]
         try:
             while not self.runner.stopping:
@@ -146,13 +146,13 @@ class Worker:
             self._report("the database is available again")
             self._database_is_down = False
 
-    async def _watch_reserves(self) -> None:
+    async def _watch_headroom(self) -> None:
         """Take no runs while memory or open files are short. Before they are used up, stop: other workers
         continue the runs."""
-        reserves = read_reserves()
-        short = next((one for one in reserves if one.is_short), None)
+        found = read_headroom()
+        short = next((one for one in found if one.is_short), None)
         was_short, self._is_short = self._is_short, short is not None
-        used_up = next((one for one in reserves if one.is_used_up), None)
+        used_up = next((one for one in found if one.is_used_up), None)
         if used_up is not None and self._jobs and not self.runner.stopping:
             self.ran_out = True
             self._report_problem(f"only {used_up}: its runs go to another worker, and it ends")

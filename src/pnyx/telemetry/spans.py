@@ -59,19 +59,13 @@ class _Run:
 class SpanWriter:
     """Makes the spans of all runs of a process. Used by one thread.
 
-    content: whether spans have texts of prompts and answers. redact: masks keys in them.
+    content: whether spans have texts of prompts and answers. redact: masks keys in them, once it is set.
     """
 
-    def __init__(
-        self,
-        provider: TracerProvider,
-        ids: SpanIds,
-        hosts: Hosts,
-        content: bool = False,
-        redact: Callable[[str], str] = str,
-    ) -> None:
+    def __init__(self, provider: TracerProvider, ids: SpanIds, hosts: Hosts, content: bool) -> None:
         self._tracer = provider.get_tracer("pnyx", __version__, SCHEMA)
-        self._ids, self._hosts, self._content, self.redact = ids, hosts, content, redact
+        self._ids, self._hosts, self._content = ids, hosts, content
+        self.redact: Callable[[str], str] = str
         self._runs: LRU[str, _Run] = LRU(MOST_RUNS)
 
     def consume(self, item: Announcement) -> None:

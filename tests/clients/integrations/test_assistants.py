@@ -43,7 +43,7 @@ def test_claude_code_asks_the_panel_with_the_plugins_command(
     desk.check(claude, "plugin", "marketplace", "add", str(ROOT))
     desk.check(claude, "plugin", "install", "pnyx@pnyx")
     assert "pnyx mcp - ✔ Connected" in desk.check(claude, "mcp", "list")
-    # Its server may still be starting. The ids of the host's calls begin anew in each reply.
+    # Its server may still be starting. The ids of the host's calls start again in each reply.
     wait: tuple[str, dict[str, object]] = ("WaitForMcpServers", {})
     tool = "mcp__plugin_pnyx_pnyx__ask"
     desk.script("assistant", (wait,), (wait, (tool, ASK)))

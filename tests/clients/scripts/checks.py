@@ -76,14 +76,14 @@ def run(package: str) -> None:
             continue
         lab.reset()
         start = time.monotonic()
-        told: dict[str, object] = {"check": title}
+        outcome: dict[str, object] = {"check": title}
         try:
             result = function()
-            told["limit"] = asyncio.run(result) if asyncio.iscoroutine(result) else result
+            outcome["limit"] = asyncio.run(result) if asyncio.iscoroutine(result) else result
         except Exception:
             # Whatever a client raises is the result of the check.
-            told["fault"] = traceback.format_exc()[-3000:]
-        print(json.dumps({**told, "seconds": round(time.monotonic() - start, 2)}), flush=True)
+            outcome["fault"] = traceback.format_exc()[-3000:]
+        print(json.dumps({**outcome, "seconds": round(time.monotonic() - start, 2)}), flush=True)
 
 
 def expect(holds: object, found: object) -> None:

@@ -22,7 +22,7 @@ def test_results_are_those_of_the_function(calls: list[tuple[str, int]]) -> None
     assert sorted(made) == sorted(set(calls))
 
 
-def test_a_long_text_is_read_anew_and_not_kept() -> None:
+def test_a_long_text_is_read_each_time_and_not_kept() -> None:
     made: list[str] = []
 
     def length(text: str) -> int:

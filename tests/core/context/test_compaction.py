@@ -53,6 +53,19 @@ def test_a_prompt_knows_the_place_of_its_material() -> None:
     assert pieces == ["first\nline", "second", ""]
 
 
+@given(st.lists(st.text("ab ", min_size=300, max_size=900), min_size=1, max_size=3), st.floats(0.3, 1))
+def test_what_a_shortened_prompt_shares_with_later_ones_is_what_the_whole_one_shares(
+    pieces: list[str], share: float
+) -> None:
+    ask = ask_for(*pieces)
+    places = [at for span in ask.prompt.material for at in span]
+    ask = replace(ask, prompt=replace(ask.prompt, breaks=(0, *places, len(ask.prompt.text))))
+    if (fitted := fit(ask, int(size(ask) * share))) is not None:
+        short, whole = fitted[0].prompt, ask.prompt
+        assert set(short.breaks) <= set(whole.breaks)
+        assert [short.text[:at] for at in short.breaks] == [whole.text[:at] for at in short.breaks]
+
+
 def test_a_request_that_fits_is_sent_unchanged() -> None:
     ask = ask_for("short")
     assert fit(ask, size(ask)) == (ask, 0)

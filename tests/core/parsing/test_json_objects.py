@@ -218,7 +218,7 @@ PERSON = Schema.of(
         ({"name": ["x" * 100]}, '`name` must be a string, not ["' + "x" * 55 + "..."),
     ],
 )
-def test_the_first_problem_with_a_document_is_told_in_words(document: Any, problem: str | None) -> None:
+def test_the_first_problem_with_a_document_is_described_in_words(document: Any, problem: str | None) -> None:
     assert find_violation(document, PERSON) == problem
 
 

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.voting.stopping import STOP_POSTERIOR, is_settled, lead_probability, votes_to_stop
+from pnyx.core.voting.stopping import (
+    STOP_POSTERIOR,
+    is_settled,
+    lead_probability,
+    pending_weights,
+    votes_to_stop,
+)
 
 votes = st.integers(0, 40)
 
@@ -73,3 +79,14 @@ def test_a_vote_is_settled_once_two_agree_and_the_rest_cannot_reach_them(
     votes: float, answered: int, pending: list[float], settled: bool
 ) -> None:
     assert is_settled({"4": votes}, answered, pending, sure=2.0) is settled
+
+
+def test_a_pending_vote_that_would_decide_alone_is_waited_for_however_many_agree() -> None:
+    assert is_settled({"4": 9.0}, 9, pending_weights([1.0] * 9, [2.0]))
+    assert not is_settled({"4": 9.0}, 9, pending_weights([0.0] * 9, [2.0]))
+
+
+def test_the_seats_of_one_model_are_no_further_evidence() -> None:
+    votes, pending = {"4": 6.0}, [9.0]
+    assert is_settled(votes, 3, pending)
+    assert not is_settled(votes, 3, pending, by_model={"4": 2.0})

@@ -174,6 +174,11 @@ def test_the_text_starts_with_the_most_important_part() -> None:
     assert f"{100 * arm['accuracy']['mean']:.1f}" in council
 
 
+def test_no_heading_or_name_of_its_own_is_clipped() -> None:
+    names = ("a", "self-consistency", "council", "moa")
+    assert "…" not in render(document(full(names=names)), 200)
+
+
 def test_an_unknown_price_is_shown_as_unknown() -> None:
     report = document(random_log(20, change=lambda row: {"cost_usd": None}))
     for form in (render(report), page(report)):

@@ -153,6 +153,13 @@ def test_an_id_that_is_the_number_of_another_line_is_refused(
     assert len(voters.log) == 2
 
 
+def test_a_line_of_plain_text_is_an_error_with_the_form_to_write(voters: ScriptedHost) -> None:
+    done = pnyx("batch", "-", *SINGLE, stdin="Is 7 prime?\nÜber?\n".encode())
+    form = 'is not JSON; write the question in quotes, or as {"question": "…"}'
+    assert [row["error"] for row in done.lines] == [f"the line {form}"] * 2
+    assert (done.code, voters.log) == (1, [])
+
+
 def test_an_invalid_line_uses_no_id(voters: ScriptedHost) -> None:
     done = pnyx("batch", "-", *SINGLE, stdin=b'{"question"\n{"id": 1, "question": "a?"}\n')
     assert [row["question"] for row in done.lines if "error" not in row] == ["a?"]

@@ -287,6 +287,21 @@ def test_help_lists_every_command_and_exit_ends_the_session(lab: ScriptedHost, t
     assert {f"/{name}" for name in listed} <= set(re.findall(r"`(/\w+)", page))
 
 
+@pytest.mark.parametrize("line", ["/quit", "/q", "exit", "Quit", ":q"])
+def test_the_words_of_other_programs_end_the_session_and_ask_nothing(
+    lab: ScriptedHost, talk: Talk, line: str
+) -> None:
+    done = talk(line, "Why?")
+    assert (done.code, done.out, lab.log) == (0, "", [])
+
+
+def test_commands_have_the_names_of_other_programs_too(talk: Talk) -> None:
+    done = talk("/?", "/cost", "/history")
+    assert "/help                 list these commands" in done.err
+    assert "0 turns, $0; no budget per question" in done.err
+    assert "there is no turn yet, and no other conversation" in done.err
+
+
 def test_the_script_in_the_docs_runs(lab: ScriptedHost, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "chat.md").read_text()
     (script,) = re.findall(r"^printf .*", page, re.MULTILINE)

@@ -47,6 +47,11 @@ def test_the_doctor_warns_of_an_address_without_a_list_and_suggests_v1(lab: Scri
     lines = pnyx("doctor").out
     assert f"warn provider lab: {lab.url} responds, but not with a list of models" in lines
     assert "Ready; see the lines marked warn" in lines
+    settings = CONFIG.format(url=lab.openai)
+    Path("lab.toml").write_text(
+        settings + '[providers.gone]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    assert "Ready; see the lines marked FAIL\n" in pnyx("doctor").out
 
 
 def test_the_doctor_does_not_suggest_v1_if_the_address_has_it(lab: ScriptedHost) -> None:

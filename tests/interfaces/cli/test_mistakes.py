@@ -56,9 +56,27 @@ def swapped(name: str, place: int) -> str:
             ["ask", "Why?", "--effort", "hgih"],
             "'hgih' is not one of 'none', 'low', 'medium', 'high'; did you",
         ),
+        (
+            ["ask", "Why?", "--answer-schema", '{"type": "object"}'],
+            "for '--answer-schema': it takes the name of a file: write this JSON to one (see pnyx ask",
+        ),
         (["show"], "ID is missing; `pnyx runs` lists runs (see pnyx show"),
         (["feedback", "abc"], "--result, one of success, partial, failure, is missing (see pnyx feedback"),
         (["show", "abc", "def"], "too many arguments: def (see pnyx show"),
+        (
+            ["verify", "notes.md", "--rubric", "notes.md"],
+            "too many arguments: notes.md; name a file with --file notes.md (see pnyx verify",
+        ),
+        (["show", "abc", "notes.md"], "too many arguments: notes.md (see pnyx show"),
+        (
+            ["ask", "Summarise this", "notes.md"],
+            "one question at a time: name a file with --file notes.md (see",
+        ),
+        (
+            ["ask", "notes.md"],
+            'notes.md is a file; ask about it with: --file notes.md "QUESTION" (or its text is',
+        ),
+        (["ask", "@./notes.md"], './notes.md is a file; ask about it with: --file ./notes.md "QUESTION"'),
         (["recall", "two", "words"], "too many arguments: words; quote a text of several words (see"),
         (["ask", "Why?", "-m", "gpt-4o"], "not 'gpt-4o'; did you mean openai:gpt-4o?"),
         (["ask", "Why?", "-m", "gpt-4o*3"], "did you mean openai:gpt-4o?"),
@@ -102,6 +120,7 @@ def test_a_mistake_is_one_line_with_what_to_type(
 ) -> None:
     with (tmp_path / "lab.toml").open("a") as settings:
         settings.write('[panels.fast]\nseats = ["lab:beta*3"]\n')
+    (tmp_path / "notes.md").write_text("notes")
     done = pnyx(*args)
     assert (done.code, done.out) == (2, "")
     assert message in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,29 @@ def test_what_is_piped_is_joined_to_a_question_that_is_an_argument(lab: Scripted
         assert "file stdin" not in lab.log[-1].text
     assert pnyx("ask", "-p", "single", "--no-input", "Summarise", stdin=NOTES.encode()).code == 0
     assert LINES[29] not in lab.log[-1].text
+
+
+@pytest.mark.parametrize(
+    ("question", "noted"),
+    [
+        (("Summarise", "notes.md"), "notes.md"),
+        (("What does @notes.md say?",), "notes.md"),
+        (("Is (./notes.md) right?",), "./notes.md"),
+        (("Compare notes.md with gone.md, and folder/.",), "notes.md"),
+        (("Is notes a good name?",), None),
+        (("What is 1.5 and/or 2?",), None),
+    ],
+)
+def test_a_file_that_is_only_named_in_a_question_is_noted(
+    lab: ScriptedHost, tmp_path: Path, question: tuple[str, ...], noted: str | None
+) -> None:
+    for name in ("notes.md", "notes"):
+        (tmp_path / name).write_text(NOTES)
+    (tmp_path / "folder").mkdir()
+    done = pnyx("ask", "-p", "single", *question)
+    assert (done.code, done.err.count("note: ")) == (0, int(noted is not None))
+    assert noted is None or f"of {noted} the panel reads only the name; --file {noted} gives" in done.err
+    assert "note: " not in pnyx("ask", "-p", "single", *question, "--file", "notes.md").err
 
 
 def test_a_pipe_on_which_nothing_comes_is_an_error_and_not_waited_for_for_ever(

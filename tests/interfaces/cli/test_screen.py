@@ -60,6 +60,16 @@ def test_no_line_is_wider_than_a_terminal_of_40_columns(
     assert [line for line in lines if len(line) > 40] == []
 
 
+def test_what_a_host_does_is_noted_in_whole_words(lab: ScriptedHost) -> None:
+    lab.on("*", text="Yes.", usage={"prompt_tokens": 300, "completion_tokens": 2, "total_tokens": 302})
+    with screen("ask", "-p", "single", "Why is it so? " * 300, term="dumb", columns=50) as tty:
+        tty.end()
+    lines = tty.text.replace("\r\n", "\n").split("\n")
+    first = next(n for n, line in enumerate(lines) if line.startswith("lab:alpha has read only 300 of"))
+    assert "window (Ollama: OLLAMA_CONTEXT_LENGTH)" in lines[first : first + 5]
+    assert max(map(len, lines)) <= 50
+
+
 def test_no_line_of_a_batch_stands_behind_its_progress(lab: ScriptedHost) -> None:
     Path("lines.jsonl").write_text('{"a": 1}\n{"b": 1}\n"Why?"\n')
     with screen("batch", "lines.jsonl", "-m", "lab:alpha", "-p", "single") as tty:

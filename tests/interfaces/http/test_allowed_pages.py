@@ -128,7 +128,7 @@ def test_a_check_with_two_hosts_is_refused() -> None:
         ("app://*", "app://obsidian.md", "apps://obsidian.md"),
     ],
 )
-def test_a_star_stands_for_any_characters_of_one_origin(origins: str, fine: str, refused: str) -> None:
+def test_a_star_matches_any_characters_of_one_origin(origins: str, fine: str, refused: str) -> None:
     settings = ServeSettings(origins=(origins,))
     assert answer(settings, origin=fine)[0] == 200
     assert answer(settings, origin=refused)[0] == 403

@@ -20,6 +20,7 @@ from sqlalchemy import text
 from pnyx.core.decision import STATUSES
 from pnyx.core.events import RunFinished
 from pnyx.errors import StoreError
+from pnyx.interfaces.requests.option_names import with_requests
 from pnyx.run import journal
 from pnyx.run.result import Result
 from pnyx.store.store_errors import StoreErrors
@@ -262,7 +263,7 @@ async def test_a_diverged_run_returns_the_error_on_every_way_to_resume(
         assert (last["type"], last["result"]["stop_reason"]) == ("run_finished", "diverged")
         now = (await client.get(where)).json()
     assert (now["status"], now["stop_reason"]) == ("paused", "diverged")
-    assert waited.json()["error"]["message"] == now["detail"]["message"]
+    assert waited.json()["error"]["message"] == with_requests(now["detail"]["message"])
     gc.collect()
     assert unhandled == []
 

@@ -345,7 +345,7 @@ async def test_nobody_answers_in_time(lab: ScriptedHost, monkeypatch: pytest.Mon
     assert not lab.log
 
 
-async def test_a_client_without_forms_is_told_what_to_do(connect: Connect) -> None:
+async def test_a_client_without_forms_reads_what_to_do(connect: Connect) -> None:
     async with connect() as client:
         paused = await client.call_tool("ask", {**VOTE, "budget_usd": 0.000001})
         assert paused.is_error

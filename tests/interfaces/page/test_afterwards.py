@@ -156,6 +156,7 @@ def test_costs_are_shown_by_day_and_group(tab: Tab, server: Serve) -> None:
     expect(rows.filter(has_text="voting")).to_have_count(1)
     expect(page.locator(".bars rect")).to_have_count(30)
     expect(page.locator(".costs-page")).to_contain_text("Not counted: other keys and evaluations.")
+    expect(rows.first.locator("td").first).to_have_css("text-align", "right")
     costs = server.get("/v1/costs?by=model&days=7")
     runs = server.get("/v1/runs?limit=1000")
     assert abs(costs["total"]["known_usd"] - sum(run["usage"]["cost_usd"] or 0 for run in runs)) < 1e-6

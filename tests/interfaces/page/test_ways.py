@@ -166,6 +166,9 @@ def test_a_run_stopped_by_the_budget_of_a_day_says_what_to_raise_and_asks_for_no
         expect(paused).to_contain_text("Raise budget.day_usd to at least")
         expect(paused.get_by_label("New total budget")).to_have_count(0)
         expect(paused.get_by_role("button", name="Resume")).to_be_enabled()
+        # Nothing was said that could be seen at a glance.
+        expect(tab.page.get_by_role("heading", name="Debate", exact=True)).to_be_visible()
+        expect(tab.page.locator(".glance")).to_have_count(0)
 
 
 def test_hostile_text_does_nothing(browser: Browser, server: Serve, models: ScriptedHost) -> None:

@@ -133,7 +133,7 @@ async def test_metrics_arrive_by_the_names_of_the_conventions(
 
 
 @pytest.mark.parametrize("propagate", [False, True])
-def test_a_host_is_told_the_span_of_its_call_only_if_the_settings_say_so(
+def test_a_host_gets_the_span_of_its_call_only_if_the_settings_say_so(
     lab: ScriptedHost, tmp_path: Path, collector: Collector, propagate: bool
 ) -> None:
     configure(tmp_path, lab, collector, f"propagate = {str(propagate).lower()}")

@@ -1,4 +1,4 @@
-"""Tables of an answer on a terminal, wide or narrow."""
+"""Tables, pictures and links of an answer on a terminal, wide or narrow."""
 
 from __future__ import annotations
 
@@ -44,3 +44,15 @@ def test_a_table_loses_nothing_at_any_width(rows: list[list[str]], width: int) -
     assert all(cell_len(line) <= width for line in lines)
     missing = Counter("".join(chain(*rows)).replace(" ", "")) - Counter("".join(lines))
     assert not missing
+
+
+def test_a_picture_stays_in_its_place_with_its_address() -> None:
+    text = "Before ![a *plan*](https://example.com/plan.png) after, and ![](b.png)."
+    assert shown(text, 100) == ["Before a *plan* (https://example.com/plan.png) after, and picture (b.png)."]
+
+
+def test_an_address_is_printed_once() -> None:
+    text = "See <https://example.com/a_b>, [https://example.com/c](https://example.com/c), <me@example.com>,"
+    assert shown(f"{text} [the site](https://example.com/d).", 200) == [
+        "See https://example.com/a_b, https://example.com/c, me@example.com, the site (https://example.com/d)."
+    ]

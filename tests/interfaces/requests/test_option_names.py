@@ -12,7 +12,7 @@ import pytest
 
 import pnyx
 from pnyx.errors import UsageError
-from pnyx.interfaces.requests.option_names import with_flags, with_keywords
+from pnyx.interfaces.requests.option_names import with_flags, with_keywords, with_requests, with_tools
 from pnyx.run.options.request import OPTIONS
 from tests.interfaces.shell import pnyx as run
 from tests.support.assistants import over_stdio, text_of
@@ -97,6 +97,59 @@ def test_the_command_line_names_flags(
 )
 def test_only_options_are_renamed(message: str, by_flags: str, by_keywords: str) -> None:
     assert (with_flags(message), with_keywords(message)) == (by_flags, by_keywords)
+
+
+@pytest.mark.parametrize(
+    ("command", "by_http", "by_tool"),
+    [
+        ("Resume with: pnyx resume r1.", "POST /v1/runs/r1/resume.", "`resume`, run_id r1."),
+        (
+            "$0.0010 is left. Resume with: pnyx resume 71q7f --budget 0.10",
+            'POST /v1/runs/71q7f/resume with {"budget_usd": 0.10}',
+            "`resume`, run_id 71q7f and budget_usd 0.10",
+        ),
+        (
+            "pnyx resume r1 --deadline SECONDS.",
+            'POST /v1/runs/r1/resume with {"deadline_s": SECONDS}.',
+            "`resume`, run_id r1 and deadline_s SECONDS.",
+        ),
+        (
+            "pnyx resume r1 --fork",
+            'POST /v1/runs/r1/resume with {"fork": true}',
+            "`resume`, run_id r1 and fork true",
+        ),
+        (
+            "continue it with `pnyx resume r1`",
+            "continue it with POST /v1/runs/r1/resume",
+            "continue it with `resume`, run_id r1",
+        ),
+        ("`pnyx runs` lists them", "GET /v1/runs lists them", "`runs` lists them"),
+        ("`pnyx doctor` says", "`pnyx doctor` says", "`pnyx doctor` says"),
+    ],
+)
+def test_the_next_step_is_one_that_the_interface_has(command: str, by_http: str, by_tool: str) -> None:
+    assert with_requests(command).endswith(by_http)
+    assert with_tools(command).endswith(by_tool)
+
+
+async def test_a_client_that_has_no_command_line_is_sent_to_none(lab: ScriptedHost) -> None:
+    body = {"question": "Why?", "budget_usd": 1e-6}
+    chat = {
+        "model": "pnyx/voting",
+        "messages": [{"role": "user", "content": "Why?"}],
+        "pnyx": {"budget_usd": 1e-6},
+    }
+    async with open_server() as server, server.client() as client:
+        unknown = (await client.get("/v1/runs/abc")).json()["error"]["message"]
+        paused = (await client.post("/v1/chat/completions", json=chat)).json()["error"]["message"]
+    assert unknown == "no run 'abc'; GET /v1/runs lists them"
+    assert re.search(r'POST /v1/runs/\w+/resume with \{"budget_usd": 0\.\d+\}$', paused)
+    async with over_stdio() as tools:
+        assert text_of(await tools.call_tool("show", {"run_id": "abc"})) == "no run 'abc'; `runs` lists them"
+        said = text_of(await tools.call_tool("ask", body))
+    assert re.search(r"Resume with: `resume`, run_id \w+ and budget_usd 0\.\d+\n", said)
+    assert "pnyx resume" not in said
+    assert not lab.log
 
 
 def _texts(path: Path) -> Iterator[str]:

@@ -103,7 +103,7 @@ def test_two_seats_of_one_model_are_two_members() -> None:
     ]
 
 
-def test_the_short_answer_before_any_talk_is_told_beside_the_councils() -> None:
+def test_the_short_answer_before_any_talk_is_shown_beside_the_councils() -> None:
     before = {"A": "x\nFinal answer: 4", "B": "x\nFinal answer: 4", "C": "x\nFinal answer: 5"}
     decision = sit(
         Members(dict.fromkeys("ABC", "C"), propose=before, synthesise="y\nFinal answer: 5")
@@ -111,7 +111,7 @@ def test_the_short_answer_before_any_talk_is_told_beside_the_councils() -> None:
     assert (decision.final_answer, decision.detail["vote_only"]["answer"]) == ("5", "4")
 
 
-def test_the_best_answer_so_far_is_told_on_the_way() -> None:
+def test_the_best_answer_so_far_is_reported_on_the_way() -> None:
     run = sit(Members({"A": "B", "B": "C", "C": "C", "D": "REVISE: x"}, dict.fromkeys("ABCD", "B")), 4)
     run.decide()
     first = run.answers[1]

@@ -209,8 +209,8 @@ def test_a_split_is_a_vote_with_its_reason_in_the_dissent() -> None:
     decision = decided({"A": "SPLIT: it is a matter of taste", "B": "B", "C": "B"})
     assert decision.status == "consensus"
     decision = decided({"A": "SPLIT: it is a matter of taste", "B": "B", "C": "C"}, rounds=1, seed=3)
-    told = [(d.seat, d.model, d.text) for d in decision.dissent]
-    assert ("Participant A", "one:small", "SPLIT: it is a matter of taste") in told
+    dissent = [(d.seat, d.model, d.text) for d in decision.dissent]
+    assert ("Participant A", "one:small", "SPLIT: it is a matter of taste") in dissent
 
 
 RANKED = {
@@ -337,7 +337,7 @@ def test_a_seat_without_a_proposal_reviews_votes_and_may_propose_later() -> None
     assert decision.detail["winner"] == "Participant C"
 
 
-def test_the_number_of_calls_is_told_beforehand() -> None:
+def test_the_number_of_calls_is_known_beforehand() -> None:
     assert PROTOCOL.calls is not None
     for n in (2, 3, 5):
         at_once = sit(Members(dict.fromkeys("ABCDE", "B")), n)
@@ -356,7 +356,7 @@ def test_the_number_of_calls_is_told_beforehand() -> None:
     assert call_bounds(PROTOCOL, seats(3), PROTOCOL.resolve_options({"rounds": 1})) == (12, 22)
 
 
-def test_no_more_calls_than_told_though_every_verdict_is_asked_for_twice() -> None:
+def test_no_more_calls_than_announced_though_every_verdict_is_asked_for_twice() -> None:
     turn = [CYCLE, {"A": "C", "B": "A", "C": "B"}]
     members, last = Members(*turn, CYCLE, dict.fromkeys("ABC", "B")), dict[str, Ask]()
 

@@ -30,7 +30,7 @@ def parts(content: Any) -> list[tuple[str, bool]]:
 
 
 @ways
-async def test_anthropic_gets_a_mark_behind_the_first_and_the_last_shared_beginning(
+async def test_anthropic_gets_a_mark_behind_the_first_and_the_last_shared_prefix(
     host: ScriptedHost, stream: bool
 ) -> None:
     async with open_provider("anthropic", host) as provider:
@@ -74,7 +74,7 @@ async def test_openai_gets_the_key_and_one_text(host: ScriptedHost) -> None:
 
 
 @kinds
-async def test_other_hosts_find_the_beginnings_themselves(host: ScriptedHost, kind: str) -> None:
+async def test_other_hosts_find_the_prefixes_themselves(host: ScriptedHost, kind: str) -> None:
     async with open_provider(kind, host) as provider:
         await ask(provider, messages=TURNS, cache_key="k")
     body = repr(host.log[0].body)

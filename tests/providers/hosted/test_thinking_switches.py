@@ -91,7 +91,7 @@ def test_qwen_at_groq_thinks_or_not() -> None:
     assert sent("api.groq.com", "openai/gpt-oss-120b", effort="high") == {"reasoning_effort": "high"}
 
 
-def test_a_model_that_has_never_thought_is_not_told_to_stop() -> None:
+def test_a_model_that_has_never_thought_is_not_asked_to_stop() -> None:
     assert sent("dashscope.aliyuncs.com", reasons=False, effort="none") == {}
     assert sent("notaliyuncs.com", effort="low") == {"reasoning_effort": "low"}
 
@@ -110,7 +110,7 @@ async def test_the_first_call_to_a_model_that_may_not_think_turns_it_off(kind: s
         assert (body["reasoning_effort"], body["chat_template_kwargs"]) == ("none", OFF)
 
 
-async def test_a_server_is_told_once_its_model_has_thought() -> None:
+async def test_a_server_is_asked_to_stop_once_its_model_has_thought() -> None:
     async with ScriptedHost() as host:
         provider = open_hosted("openai", base_url=host.openai, api_key=None)
         host.on("alpha", call=1, body=THOUGHTFUL)
@@ -151,7 +151,7 @@ async def test_a_router_at_any_address_is_sent_its_own_form_once_its_model_has_t
     assert all("reasoning_effort" not in body for body in bodies)
 
 
-async def test_a_model_of_a_router_that_has_never_thought_is_not_told_to_stop() -> None:
+async def test_a_model_of_a_router_that_has_never_thought_is_not_asked_to_stop() -> None:
     async with ScriptedHost() as host:
         provider = open_hosted("openrouter", base_url=host.openai, api_key="k")
         await provider.complete(

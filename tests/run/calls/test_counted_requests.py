@@ -165,6 +165,14 @@ async def test_a_short_text_is_not_counted(make: Make) -> None:
     assert (done.status, host.asked) == ("paused", [])
 
 
+async def test_a_text_whose_letters_tell_its_tokens_is_not_counted(make: Make) -> None:
+    text = 300 * "The working group recommends that the four services stay in one repository. "
+    files = (File.of_text("notes.md", text.encode(), text),)
+    host = Counting(4.5)
+    done = await ended(make(host), spec("single", files=files, budget_usd=0.01))
+    assert (done.status, host.asked) == ("paused", [])
+
+
 async def test_after_a_resume_a_host_may_be_asked_again(make: Make) -> None:
     host = Counting(6.0)
     node = make(host)

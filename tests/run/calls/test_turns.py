@@ -203,8 +203,8 @@ def test_a_call_that_gives_up_returns_its_turn() -> None:
     assert run(waited()) <= 9
 
 
-def test_without_the_database_every_waiting_call_is_told_and_later_ones_try_again() -> None:
-    async def told() -> list[object]:
+def test_without_the_database_every_waiting_call_gets_the_error_and_later_ones_try_again() -> None:
+    async def failures() -> list[object]:
         row = Row([0.01])
         gate, row.fails = Gate(2, per_minute=600, source=row), True
 
@@ -216,7 +216,7 @@ def test_without_the_database_every_waiting_call_is_told_and_later_ones_try_agai
         row.fails = False
         return [*found, await call(), gate.full]
 
-    *failed, later, full = run(told())
+    *failed, later, full = run(failures())
     assert [type(one) for one in failed] == [StoreError] * 3
     assert (later, full) == (True, False)
 
@@ -235,7 +235,7 @@ async def test_two_processes_on_one_postgresql_share_a_rate(postgres_url: str) -
         await database.close()
 
 
-async def test_rows_of_hosts_that_nobody_calls_any_more_are_deleted(postgres_url: str) -> None:
+async def test_rows_of_hosts_that_nobody_calls_are_deleted(postgres_url: str) -> None:
     database = await Database.open(postgres_url)
     now = "extract(epoch FROM now())"
     add = f"INSERT INTO rates VALUES ('old', {now} - 90000), ('new', {now})"

@@ -1,4 +1,4 @@
-"""Texts are stored once, and read back exactly; what no run uses any more is deleted."""
+"""Texts are stored once, and read back exactly; what no run uses is deleted."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ async def test_a_large_question_is_stored_once(database: Database) -> None:
     assert (read.question, read.spec["question"]) == (question, question)
 
 
-async def test_what_no_run_uses_any_more_is_deleted(database: Database) -> None:
+async def test_what_no_run_uses_is_deleted(database: Database) -> None:
     def kept(connection: Connection) -> tuple[int, set[str]]:
         uses = set(connection.execute(select(content_uses.c.run_id)).scalars())
         return connection.execute(select(func.count()).select_from(contents)).scalar_one(), uses

@@ -34,3 +34,20 @@ async def test_the_end_of_a_run_takes_the_holds_of_runs_that_ended_without_their
 
     assert await database.write(work) == {"runs"}
     await database.close()
+
+
+async def test_without_sums_of_calls_the_usual_factor_is_that_of_the_runs_of_version_0_1(
+    database_url: str,
+) -> None:
+    database = await Database.open(database_url)
+
+    def work(connection: Connection) -> tuple[float | None, ...]:
+        found = [holds.usual_factor(connection)]
+        holds.learn(connection, "consensus", planned=100, spent=200)
+        holds.learn(connection, "voting", planned=300, spent=200)
+        found.append(holds.usual_factor(connection))
+        holds.learn(connection, holds.calls_of("consensus"), planned=10, spent=5)
+        return (*found, holds.usual_factor(connection))
+
+    assert await database.write(work) == (None, 1.0, 0.5)
+    await database.close()

@@ -1,9 +1,9 @@
-/** What went wrong, in words for a page: what happened and what to do here, without commands of a terminal. */
+/** What went wrong, in words for a page: what happened and what to do here, without commands and requests. */
 import type { Budget, Result } from "./events.ts";
 
-const COMMAND = /(?:^|[\s`(])pnyx [a-z]|\bmake [a-z]+|--[a-z]|\bexport [A-Z]/;
+const COMMAND = /(?:^|[\s`(])pnyx [a-z]|\bmake [a-z]+|--[a-z]|\bexport [A-Z]|\b(?:GET|POST) \/v1\//;
 
-/** `message` without the clauses that name a command, and with a full stop. */
+/** `message` without the clauses that name a command or a request, and with a full stop. */
 export function withoutCommands(message: string): string {
   const clauses = message.split(/(?<=[.;])\s+/);
   const kept = clauses.filter((clause) => !COMMAND.test(clause)).map((clause) => clause.replace(/[.;,]$/, ""));

@@ -171,8 +171,8 @@ def most_tokens(text: str, model: str = "", start: int = 0) -> int:
     2.7 letters of ASCII are a token in code and in seven languages, and fewer in others and in identifiers.
     Single blanks belong to the words beside them: about three bytes per token in English prose. Other bytes
     may be tokens of their own, and words end between letters of two cases and behind a digit, as in numbers,
-    hashes and Base64. Characters of other scripts have the tokens that the table has for the model. Of the
-    rest, two bytes beyond ASCII are a token; a symbol such as a box is two, and an emoji is four.
+    hashes and Base64. Characters of other scripts and symbols have the tokens that the table has for the
+    model. Of the rest, two bytes beyond ASCII are a token, and an emoji is four.
     """
     data = text.encode("utf-8", "surrogatepass")
     before = len(text[:start].encode("utf-8", "surrogatepass"))
@@ -192,7 +192,7 @@ def most_tokens(text: str, model: str = "", start: int = 0) -> int:
         in_bytes = count * _bytes_of(script)
         beyond -= in_bytes
         size -= in_bytes
-    pairs = beyond // 2 + data.count(b"\xe2", before) // 2 + 2 * data.count(b"\xf0", before)
+    pairs = beyond // 2 + 2 * data.count(b"\xf0", before)
     return min(tokens + beyond, max(tokens + pairs, size // 2)) + ceil(in_scripts) + 8
 
 

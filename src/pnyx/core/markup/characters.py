@@ -1,4 +1,4 @@
-"""Replacing characters in long texts."""
+"""Raised and lowered digits and vulgar fractions, and replacing characters in long texts."""
 
 from __future__ import annotations
 

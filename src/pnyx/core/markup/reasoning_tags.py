@@ -78,7 +78,18 @@ _TAG_FORMS = (
 _TAG = regex(_TAG_FORMS)
 
 _END_TOKENS = (
-    *("</s><s>", "</s>", "[EOS]", "[unused10]", "<turn|>", "[|endofturn|]", "[e~[", "<_end>", "<extra_id_1>"),
+    *(
+        "</s><s>",
+        "</s>",
+        "[EOS]",
+        "[unused10]",
+        "<turn|>",
+        "[|endofturn|]",
+        "[e~[",
+        "<_end>",
+        "<sep>",
+        "<extra_id_1>",
+    ),
     *("<|im_start|>assistant", "<start_of_turn>", "<|start_header_id|>assistant<|end_header_id|>"),
     *("[END FINAL RESPONSE]", "[/INST]", "[gMASK]"),
 )

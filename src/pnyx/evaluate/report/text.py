@@ -15,7 +15,7 @@ __all__ = ["WIDTH", "render"]
 
 WIDTH = 110
 """The most columns of a line that is not on a terminal."""
-NAME, HEADING = 12, 14
+NAME, HEADING = 12, 16
 """The fewest cells of a row's name, and the most of a column's heading."""
 GAP = "  "
 

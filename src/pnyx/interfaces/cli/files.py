@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import select
 import stat
 import sys
@@ -22,7 +23,7 @@ from ..views.files import summary_words, total_words
 from .terminal.output import Output
 from .terminal.plain import paragraph
 
-__all__ = ["FileFlags", "note_files", "piped", "read_flags"]
+__all__ = ["FileFlags", "files_in", "note_files", "piped", "read_flags"]
 
 STDIN = "stdin"
 """The name of what is piped."""
@@ -115,6 +116,13 @@ def piped(output: Output, flags: FileFlags) -> tuple[Source, ...]:
             )
     data = sys.stdin.buffer.read()
     return (Source(name=STDIN, data=data),) if data.strip() else ()
+
+
+def files_in(words: str) -> tuple[str, ...]:
+    """The words that name a file here, as other programs take files: `notes.md`, `@notes.md`."""
+    # Without the marks of a sentence around them. A word without a dot or a slash is mostly just a word.
+    named = (word.strip("\"'`()[]<>,;:?!").removeprefix("@").rstrip(".") for word in words.split())
+    return tuple(dict.fromkeys(one for one in named if re.search(r"[./]", one) and os.path.isfile(one)))
 
 
 def note_files(output: Output, spec: Spec) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -155,10 +156,19 @@ def _message(exc: click.UsageError, command: click.Command | None, path: str, ar
             return f"too many arguments: type {path} NAME, and the key is asked for"
         case _ if exc.message.startswith("Got unexpected extra argument"):
             extra = re.search(r"\((.*)\)", exc.message, re.DOTALL)
-            quoted = "; quote a text of several words" if _takes_text(command) else ""
-            return f"too many arguments: {extra[1] if extra else ''}{quoted}"
+            words = extra[1] if extra else ""
+            return f"too many arguments: {words}{_place_of(words.split(), command)}"
         case _:
             return exc.format_message()
+
+
+def _place_of(words: Sequence[str], command: click.Command | None) -> str:
+    """Where arguments belong that are too many."""
+    if _takes_text(command):
+        return "; quote a text of several words"
+    file = next((word for word in words if os.path.isfile(word)), None)
+    takes_files = any("--file" in option.opts for option in _options(command))
+    return f"; name a file with --file {shlex.quote(file)}" if file and takes_files else ""
 
 
 def _no_option(name: str, command: click.Command | None, args: Sequence[str]) -> str:

@@ -128,6 +128,8 @@ def _read_json(
     try:
         document = json.loads(Path(path).read_text("utf-8"))
     except OSError as exc:
+        if path.lstrip().startswith(("{", "[")):
+            of.fail("it takes the name of a file: write this JSON to one", param, ctx)
         of.fail(f"{path}: {exc.strerror}", param, ctx)
     except (ValueError, RecursionError) as exc:
         of.fail(f"{path} is not JSON: {exc}", param, ctx)

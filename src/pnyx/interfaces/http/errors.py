@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 
 from ...errors import OverLimit, PnyxError
 from ..requests.bugs import log_bug, public_message
+from ..requests.option_names import with_requests
 
 __all__ = ["Error", "Exact", "error_response", "error_schemas", "refusal"]
 
@@ -85,7 +86,7 @@ def error_response(exc: Exception, redact: Callable[[str], str], where: str) -> 
     The type of a `PnyxError` is its class name in snake case. Any other exception is logged as a bug: 500.
     """
     if isinstance(exc, PnyxError):
-        message = public_message(LOG, where, exc, redact)
+        message = with_requests(public_message(LOG, where, exc, redact))
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(exc).__name__).lower()
         wait = {"Retry-After": str(exc.retry_after_s)} if isinstance(exc, OverLimit) else {}
         return refusal(exc.http_status, message, wait, type=name)

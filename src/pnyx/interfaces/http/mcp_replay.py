@@ -53,8 +53,8 @@ class _Stream:
 class ReplayLog:
     """The messages of all sessions of one key, bounded: the oldest are forgotten first."""
 
-    def __init__(self, most_chars: int = MOST_CHARS, keep_s: float = KEEP_S) -> None:
-        self._most_chars, self._keep_s = most_chars, keep_s
+    def __init__(self, most_chars: int = MOST_CHARS) -> None:
+        self._most_chars = most_chars
         self._kept: deque[tuple[_Stream, _Message]] = deque()
         self._chars = 0
 
@@ -67,9 +67,7 @@ class ReplayLog:
         stream.kept.append(message)
         self._kept.append((stream, message))
         self._chars += message.size
-        while self._kept and (
-            self._chars > self._most_chars or self._kept[0][1].at < message.at - self._keep_s
-        ):
+        while self._kept and (self._chars > self._most_chars or self._kept[0][1].at < message.at - KEEP_S):
             oldest, gone = self._kept.popleft()
             oldest.kept.popleft()
             self._chars -= gone.size

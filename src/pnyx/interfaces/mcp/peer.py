@@ -25,6 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...errors import PnyxError
 from ..requests.bugs import public_message
+from ..requests.option_names import with_tools
 
 __all__ = ["Channel", "InputNeeded", "Peer", "Session"]
 
@@ -130,7 +131,7 @@ class Peer:
 
     def message(self, log: logging.Logger, where: str, exc: PnyxError, redact: Callable[[str], str]) -> str:
         """Return the message of an error. The person who started this process sees all of it."""
-        return redact(str(exc)) if self.local else public_message(log, where, exc, redact)
+        return with_tools(redact(str(exc)) if self.local else public_message(log, where, exc, redact))
 
     async def log(self, level: LoggingLevel, text: str, **data: Any) -> None:
         """Send a log message, if the client wants messages of this level."""

@@ -22,6 +22,7 @@ from ...store.records.labels import LabelChange
 from ..records.cursor import cursor_after, cursor_of, parse_cursor, parse_place
 from ..render.markdown import Markdown, as_summary, part_of_transcript
 from ..render.terminal import clip
+from ..requests.option_names import with_tools
 from ..service.follow import follow
 from ..service.run_service import RunService
 from ..views.catalogue import describe_protocol
@@ -313,7 +314,7 @@ def _result(record: Record, text: str, why: str | None = None) -> ToolResult:
     """Return a run as a result. why: the reason that a waiting call got no answer."""
     next_step = _next_step(record)
     hint = f"\n{next_step}\n" if next_step else ""
-    head = "" if why is None else f"run {record.row.id} {why}\n\n"
+    head = "" if why is None else f"run {record.row.id} {with_tools(why)}\n\n"
     return ToolResult(_text([head + text + hint]), run_document(record), why is not None)
 
 

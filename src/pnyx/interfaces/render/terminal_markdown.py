@@ -114,6 +114,20 @@ def _inert(tokens: Iterable[Token]) -> Iterator[Token]:
         }
         if token.type == "softbreak":
             token.type, token.tag = "hardbreak", "br"
+        elif token.type == "image":
+            # rich moves a picture to the front of its paragraph, without its address.
+            address = token.attrs.get("src")
+            token = Token("text", "", 0, content=f"{token.content or 'picture'} ({address})")
         if token.children:
-            token.children = list(_inert(token.children))
+            token.children = _single_addresses(list(_inert(token.children)))
         yield token
+
+
+def _single_addresses(tokens: list[Token]) -> list[Token]:
+    """The tokens without links whose text is their address, which rich would print twice."""
+    extra = set[int]()
+    for n, (opens, text, closes) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
+        address = str(opens.attrs.get("href")).removeprefix("mailto:")
+        if (opens.type, closes.type) == ("link_open", "link_close") and text.content == address:
+            extra |= {n, n + 2}
+    return [token for n, token in enumerate(tokens) if n not in extra]

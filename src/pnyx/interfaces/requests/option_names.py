@@ -1,7 +1,8 @@
-"""What messages call the options of a request: each interface has its own names for them.
+"""What messages call the options of a request, and the next step: each interface has its own names for them.
 
 Below the interfaces, a message names an option as JSON does: `use "panel": "fast"`. HTTP, MCP and batch lines
-show that unchanged; the command line shows `-P fast`, Python `saved_panel="fast"`.
+show that unchanged; the command line shows `-P fast`, Python `saved_panel="fast"`. The next step is a
+command, which HTTP shows as a request, and MCP as a tool.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from collections.abc import Callable
 
 from ...run.options.request import OPTIONS, RequestOption
 
-__all__ = ["with_flags", "with_keywords"]
+__all__ = ["with_flags", "with_keywords", "with_requests", "with_tools"]
 
 _OPTION = re.compile(rf'"({"|".join(OPTIONS)})"(?:: (\[[^\]]*\]|"[^"]*"))?')
+
+_RESUME = re.compile(r"`?pnyx resume ([a-z0-9]+)(?: --(?:(budget|deadline) ([0-9.]*[0-9]|SECONDS)|fork))?`?")
+_FIELDS = {"budget": "budget_usd", "deadline": "deadline_s"}
 
 
 def with_flags(message: str) -> str:
@@ -26,6 +30,35 @@ def with_flags(message: str) -> str:
 def with_keywords(message: str) -> str:
     """The message with the keyword arguments of the library: 'add models with panel=["lab:alpha*3"]'."""
     return _renamed(message, _keyword)
+
+
+def with_requests(message: str) -> str:
+    """The message with the requests of HTTP: 'POST /v1/runs/ID/resume with {"budget_usd": 0.10}'."""
+    found = _RESUME.sub(lambda one: f"POST /v1/runs/{one[1]}/resume{_body(one)}", message)
+    return found.replace("`pnyx runs`", "GET /v1/runs")
+
+
+def with_tools(message: str) -> str:
+    """The message with the tools of MCP: "`resume`, run_id ID and budget_usd 0.10"."""
+    found = _RESUME.sub(lambda one: f"`resume`, run_id {one[1]}{_argument(one)}", message)
+    return found.replace("`pnyx runs`", "`runs`")
+
+
+def _body(found: re.Match[str]) -> str:
+    name, value = _field(found)
+    return f' with {{"{name}": {value}}}' if name else ""
+
+
+def _argument(found: re.Match[str]) -> str:
+    name, value = _field(found)
+    return f" and {name} {value}" if name else ""
+
+
+def _field(found: re.Match[str]) -> tuple[str, str]:
+    """The field of a request to resume for a flag of the command, and its value in JSON."""
+    if found[0].rstrip("`").endswith("--fork"):
+        return "fork", "true"
+    return _FIELDS.get(found[2], ""), found[3]
 
 
 def _renamed(message: str, of: Callable[[RequestOption, str | None], str | None]) -> str:

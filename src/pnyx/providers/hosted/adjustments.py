@@ -25,7 +25,8 @@ from .output_limits import (
     plain_numbers,
     read_room,
 )
-from .refusals import RENAMED, refused_names, refuses_no_stream, refuses_stream, refuses_system, without_model
+from .refusals import RENAMED, refused_names, without_model
+from .refused_forms import refuses_no_stream, refuses_stream, refuses_system
 from .responses_requests import wants_responses
 from .returned_thoughts import Wanted, has_thoughts, wanted_thoughts
 

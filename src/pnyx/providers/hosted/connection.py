@@ -24,10 +24,19 @@ from yarl import URL
 from ...core.caching.regex import regex
 from ...errors import ProviderError
 from ...json_bytes import json_bytes
+from ..unsent import before_sending
 from .compression import Decompressor
 from .documents import Documents
 from .failures import HostError, failure, read_report, retry_after
-from .trouble import NO_TLS, NoTunnel, another_language, trouble, unreadable_certificates
+from .trouble import (
+    NO_TLS,
+    TWO_LENGTHS,
+    NoTunnel,
+    another_language,
+    is_of_two_lengths,
+    trouble,
+    unreadable_certificates,
+)
 
 __all__ = ["Connection", "HostRequest", "Limits"]
 
@@ -157,6 +166,9 @@ class Connection:
                 raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
             if other := another_language(exc.message):
                 raise ProviderError("refused", f"cannot connect: {other}") from exc
+            if is_of_two_lengths(exc.message):
+                # The next answer would be no better, and may cost too.
+                raise ProviderError("refused", TWO_LENGTHS, billed=True) from exc
             raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
             if self._may_be_tls and self._proxy is None:
@@ -286,11 +298,15 @@ _NOT_SENT = (
 
 
 class _Connector(aiohttp.TCPConnector):
-    """It tells a proxy that opens no tunnel from a host that breaks a connection, which may have cost."""
+    """It tells what happens before a request is sent, which costs nothing, from what a host may bill.
+
+    Before it: a proxy opens no tunnel, or the deadline passes during a handshake.
+    """
 
     async def connect(self, *args: Any, **options: Any) -> aiohttp.connector.Connection:
         try:
-            return await super().connect(*args, **options)
+            with before_sending():
+                return await super().connect(*args, **options)
         except (*_NOT_SENT,):
             raise
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientResponseError) as exc:

@@ -17,7 +17,8 @@ CODES: dict[int, str] = {
     401: "authenticationerror unauthenticated unauthorized invalidapikey apikeyinvalid invalidauthentication"
     " invalidauthenticationerror incorrectapikeyerror unrecognizedclientexception expiredtokenexception",
     402: "billingerror paymentrequired arrearage accountoverdueerror billinghardlimitreached billingnotactive"
-    " budgetexceeded setlimitexceeded creditlimit",
+    " budgetexceeded setlimitexceeded creditlimit"
+    " resourcepackexhausted freeresourcepackexhausted postpaidnotenabled",
     403: "permissionerror permissiondenied forbidden accessdeniedexception permissiondeniederror"
     " accessdenied",
     404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
@@ -34,12 +35,13 @@ CODES: dict[int, str] = {
     " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
     " toomanyrequestsexception",
     500: "apierror servererror internal internalerror internalservererror internalserverexception"
-    " modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled cancelled",
+    " modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled cancelled"
+    " functioninvocationfailed",
     503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
     " engineoverloadederror engineoverloaded modeloverloaded serverisoverloaded serveroverloaded busy"
     " insufficientsystemresource servicetiercapacityexceeded"
     " modelnotreadyexception capacityexceeded modelisovercapacity",
-    504: "deadlineexceeded timeouterror gatewaytimeout timeout",
+    504: "deadlineexceeded timeouterror gatewaytimeout timeout functioninvocationtimeout",
     529: "overloadederror overloaded",
 }
 """The HTTP status of codes, types and statuses, which are written with letters alone."""

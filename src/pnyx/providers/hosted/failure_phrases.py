@@ -12,6 +12,7 @@ from typing import Any
 __all__ = ["in_english", "in_one_sentence"]
 
 TABLE = Path(__file__).with_suffix(".toml")
+LANGUAGES = Path(__file__).with_name("failure_languages.toml")
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|[。\uff01\uff1f\n]")
 
 
@@ -59,7 +60,13 @@ def _chinese() -> tuple[dict[int, int], list[tuple[str, re.Pattern[str]]]]:
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    """The phrases of all languages."""
+    table, others = (tomllib.loads(path.read_text(encoding="utf-8")) for path in (TABLE, LANGUAGES))
+    for language in others.values():
+        for part in ("meanings", "words"):
+            for english, phrases in language.get(part, {}).items():
+                table[part].setdefault(english, []).extend(phrases)
+    return table
 
 
 @cache

@@ -16,16 +16,16 @@ __all__ = [
     "BAD_KEY",
     "FAILED_GENERATION",
     "FILTERED",
+    "GONE",
+    "JUDGED",
     "KEY",
     "LONGER",
     "MODEL",
     "MONEY",
+    "NOT_NOW",
     "NO_CHANNEL",
     "NO_MODEL",
     "NO_PLACE",
-    "OF_MODEL",
-    "OF_TEXT",
-    "OVERFLOW",
     "PASSING",
     "PERIOD",
     "PER_MINUTE",
@@ -33,10 +33,9 @@ __all__ = [
     "QUOTA",
     "RATE",
     "SPENT",
+    "STARTING",
     "TEMPORARY",
     "THROTTLED",
-    "TOO_LARGE",
-    "TOO_LONG",
     "UNABLE",
     "UNSAFE",
 ]
@@ -73,12 +72,16 @@ SPENT = regex(
     r"|frozen)"
     r"|need quota|good standing|api total request limit|usage limit (?:has been )?reached"
     r"|(?:session|hourly) (?:usage )?limit"
-    r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan|quota will be"
-    r"|upgrade\b[^.]{0,40} to continue"
+    r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan|quota will be (?!\w+ in 00:)"
+    r"|upgrade\b[^.]{0,40} to continue(?! without)"
     r"|plan (?:does not|doesn't|do not)[^.]{0,20} (?:include|cover|allow)"
     r"|(?:daily|weekly|monthly|\d[- ]hour) (?:\w+ ){0,3}(?:limit|quota|cap|allowance)"
     r"|(?:balance|credits?|funds)\b[^.]{0,20}(?:r[ua]n out|exhausted|empty|used up|depleted)"
     r"|(?:free|your) trial\b[^.]{0,20} (?:ended|expired|over)\b"
+    r"|billing (?:is |has |was )?(?:not|n't)|payment (?:method )?(?:was |is |has been )?(?:declined"
+    r"|failed|rejected)"
+    r"|subscription (?:has |is |was )?(?:expired|ended|inactive|cancel)|used (?:up )?all (?:of )?(?:your"
+    r"|the) credits"
     r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
 )
@@ -121,7 +124,8 @@ ADVICE = regex(
     r"(?:^[^\w\n]{0,4}|(?<=[.!?;:,]) |\bor )(?:please )?"
     r"(?:add|buy|purchase|top.?up|recharge|upgrade|deposit|spend|subscribe|navigate|need more"
     r"|get more|we recommend|consider|you can"
-    r"|to (?:increase|raise|unlock|lift))\b(?![^.!?;]* to (?:continue|proceed))(?:[^.!?;]|[.!?;]\b)*"
+    r"|to (?:increase|raise|unlock|lift))\b(?![^.!?;]* to (?:continue(?! without)|proceed))(?:[^.!?;]"
+    r"|[.!?;]\b)*"
     r"|[或\uff0c,](?:请)?(?:充值|升级|购买)[^。]*(?:提升|提高|解锁|获得|更高)[^。]*",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -134,87 +138,48 @@ API `insufficient_quota` for accounts that are busy."""
 LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billing)\b", re.IGNORECASE)
 """Words of a limit that does not."""
 
-OF_TEXT = regex(
-    r"\A(?:(?=.*\btokens\b)|(?!.*(?:\b(?:images?|pictures?|audio|videos?|files?|pdf|pages|metadata"
-    r"|headers?|url|names?|ids?|queued?)\b|图[片像]|音频|视频|名称|函数名|标识|标签)))",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A sentence about nothing else that has a size."""
-
-TOO_LONG = regex(
-    # What there is too much of
-    r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted)"
-    r"|shift is disabled)(?![a-z])|cannot truncate"
-    r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
-    r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
-    r"(?: \([^)]*\)| tokens?| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
-    r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
-    r"(?:not|n't|no longer) fits?\b"
-    r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
-    r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b|more (?:input|text|words) than"
-    r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
-    r"|longer than (?:what )?the (?:model|context|maximum)|range of input length"
-    r"|`?inputs`? (?:tokens \+|must have less than)"
-    r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
-    r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|message larger than max|token count exceed|(?:prompt|input) (?:has|is|of) \d+ tokens"
-    r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
-    r"|text fields that are too large|payload too large|max(?:imum)? tokens of \d+ exceeded"
-    r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
-    # What to do about it
-    r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message)"
-    r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出限]"
-    r"|超长|[过太]长|长度上限|超[过出][^。]{0,12}最大长度",
-    re.IGNORECASE,
-)
-"""A request over the window: OpenAI, Azure, Anthropic, Gemini, Bedrock, xAI, Mistral, TGI, vLLM, SGLang,
-llama.cpp, Ollama, LM Studio, Moonshot, Zhipu, DashScope, DeepSeek, Groq, Together, Cohere, MiniMax, ..."""
-
-OVERFLOW = (
-    regex(
-        r"\bprompts?\b|\binput(?! validation| should| tag)|\bcontext\b(?! deadline)|\bmessages?\b"
-        r"|conversation|(?<!stop )(?<!stop_)sequence|payload|\bbody\b|\bquestion\b",
-        re.IGNORECASE,
-    ),
-    regex(
-        r"exceed|too (?:long|large|big|many)|(?:long|larg|great|bigg)er than|more than"
-        r"|\bover(?:flow\w*)?\b|at most|\bmax(?:imum)?(?:length|\b)|limit|\bfull\b|up to|reduce|shorten"
-        r"|less than|only",
-        re.IGNORECASE,
-    ),
-    regex(r"(?<!unexpected )tokens?\b|length|context|window|size|character", re.IGNORECASE),
-    OF_TEXT,
-)
-"""The same: a word of each in one sentence."""
-
-OF_MODEL = (
-    regex("model token limit", re.IGNORECASE),
-    regex(r"\A(?!.*max_?(?:\w+_)?tokens)", re.IGNORECASE | re.DOTALL),
-)
-"""The same, unless it is about the limit of the reply."""
-
-TOO_LARGE = regex(
-    r"request too large|tokens must be reduced|request_too_large|required for long context"
-    r"|received message larger",
-    re.IGNORECASE,
-)
-"""A request over the tokens per minute of an account: waiting does not help, a shorter request does."""
-
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
     r"|/ ?(?:min(?:ute)?|s|sec(?:ond)?)\b|\b[rt]pm\b|request limit reached|burst limit|spike.?arrest"
-    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down"
+    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down|before (?:the"
+    r"|your) next request"
     r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|每[分秒]|分钟内|速率|频率",
     re.IGNORECASE,
 )
 """Too many requests or tokens in some time."""
 
+_STARTING = (
+    r"not (?:yet )?(?:fully )?(?:ready|up yet|warm)"
+    r"|\b(?:is|are|it's|still|currently|being|be) (?:\w+ )?(?:loading|restarting|starting(?! with)"
+    r"|booting|initiali[sz]ing"
+    r"|waking|warming|spinning|scaling (?:up|from)|deploying|deployed (?=and)|provision(?:ing|ed)"
+    r"|downloading|updating"
+    r"|updated|resuming)\b|(?:is|was|are|being|currently) scaled? to zero|(?:warming|waking|wakes"
+    r"|spinning|scaling"
+    r"|scaled|start(?:ing|s)) up\b|cold.?start|loading in progress|loading now|now loading"
+    r"|being (?:re)?loaded|model_?loading|not_?ready"
+    r"|(?:正在|仍在)(?:加载|启动|重启|部署)"
+)
+STARTING = regex(_STARTING, re.IGNORECASE)
+"""A model or a server that will be ready soon, even with status 404."""
+GONE = regex(
+    r"(?:not|n't) (?:exist|found)|no such|unknown|no longer|deprecated|retired|wait a moment", re.IGNORECASE
+)
+"""Words beside these of one that will not: Azure's is perhaps not there yet, and mostly misspelt."""
+_NOT_NOW = (
+    r"temporar\w* (?:un|in|not |out of|overloaded|down)|(?:not |un)available (?:at (?:the|this) (?:moment"
+    r"|time)"
+    r"|right now|for now|just now|momentarily)|momentarily (?:not |un)available"
+)
+NOT_NOW = regex(_NOT_NOW, re.IGNORECASE)
+"""A model that is there again soon."""
 _PASSING = (
     r"(?:try|retry)\w*(?: \w+){0,3} (?:later|shortly|soon|(?:in|after) (?:\d|an? ))|\bhas crashed"
     r"|runner process has terminated|model (?:was |is |has been )?(?:un|re)loaded"
-    r"|\b(?:returned|status(?: code)?:?) 5\d\d\b|temporarily (?:unavailable|out of|overloaded|down)"
+    r"|\b(?:returned|status(?: code)?:?) 5\d\d\b"
+    rf"|{_NOT_NOW}"
     r"|out of memory|\bbusy\b|overload|over.?capacity|at capacity|network.?error|DEGRADED function"
-    r"|not (?:yet )?ready|is (?:currently |still )?(?:loading|restarting|starting up)|warming up|cold start"
+    rf"|{_STARTING}"
     r"|invocation timed out|queue is full|(?<!not )(?<!non-)retr(?:i|y)able|CUDA error"
     r"|(?:worker|engine|background loop)\w*\b[^.]{0,20}(?:\bdied|\bdead|errored|\bis not running)"
     # The transport behind a gateway, in the words of Envoy, Go and Node
@@ -223,7 +188,7 @@ _PASSING = (
     r"|socket hang up|\bfetch failed\b(?! with)|RST_STREAM|closed network connection|broken pipe|GOAWAY"
     r"|(?:server|socket) disconnected|premature close|read timed out|max retries exceeded"
     r"|server is (?:at max|shutting down)"
-    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|(?:正在|仍在)(?:加载|启动|重启)|系统错误|访问量过大"
+    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|系统错误|访问量过大"
 )
 PASSING = regex(_PASSING, re.IGNORECASE)
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -232,15 +197,22 @@ model stopped or starts, hosts without room, and gateways that do not reach the 
 TEMPORARY = regex(
     rf"{_PASSING}|capacity (?:exceeded|limit|constraint)|too many requests"
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
-    r"|retry your request|had an error while processing|encountered an (?:error|issue)|timed? ?out|deadline"
+    r"|retry your request|had an error|an? (?:\w+ )?error (?:has )?occurred|encountered an (?:error"
+    r"|issue)|timed? ?out|deadline"
     r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
-    r"|crashed|draining|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
+    r"|crashed|restarted|preempted|evicted|reclaimed|went away|technical difficult|cancell?ed by"
+    r"|shutting down"
+    r"|GPU memory|(?:node|worker|instance|connection)\b[^.]{0,40} (?:was )?lost\b|draining"
+    r"|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
     r"|unable to (?:reach|process your request)|(?:try|retry) once more|too much load"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
     r"|限流|稍后|后重试|无可用|内部错误|超时|暂不可用|服务异常",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
+
+JUDGED = regex(r"\bflagged (?:as|for|by)\b|violat\w* (?:our|the|usage|content)", re.IGNORECASE)
+"""A filter that has judged the request, and has not failed itself."""
 
 FILTERED = regex(
     r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
@@ -250,7 +222,8 @@ FILTERED = regex(
     r"|prohibited_content|blocked (?:input|output)"
     r"|censorship|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
     r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
-    r"|usage (?:guidelines|polic)|exists? risk|high risk|敏感|违规|违反[^。]{0,8}政策",
+    r"|prohibited (?:words?|content|topics?|terms?)|usage (?:guidelines|polic)|exists? risk|high risk|敏感"
+    r"|违规|违反[^。]{0,8}政策",
     re.IGNORECASE,
 )
 """A filter that refuses the request: another attempt is refused too."""
@@ -289,6 +262,8 @@ BAD_KEY = regex(
     r"|security)[ -]?(?:key|token|credentials)"
     r"|(?:api|access|security|secret)[ -]?(?:key|token)[^.]{0,40}(?:not valid|invalid|expired|incorrect"
     r"|missing)"
+    r"|(?:api|access) key[^.]{0,40}(?:(?:not|un)[ -]?recogni[sz]ed|required)"
+    r"|(?:must|need to) (?:provide|supply|send|include|set) (?:an? |your )?(?:valid )?(?:api|access|auth)"
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
     r"|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
@@ -309,7 +284,7 @@ KEY = (
     regex(
         r"invalid|incorrect|expired|missing"
         r"|not (?:valid|active|allowed|found|authori[sz]ed|permitted|correct)|denied|fail|revoked|wrong"
-        r"|disabled|deleted|(?:not|n't) have access|错误|无效|非法|失效|失败|过期",
+        r"|disabled|deleted|(?:not|n't) have access|未收到|未提供|缺少|无法|错误|无效|非法|失效|失败|过期",
         re.IGNORECASE,
     ),
     regex(r"\A(?!.*\b(?:tools?|schema|propert(?:y|ies))\b)", re.IGNORECASE | re.DOTALL),
@@ -326,6 +301,8 @@ NO_MODEL = regex(
     r"|recogni[sz]ed|permitted)\b"
     r"|(?:has been|is|was) (?:retired|discontinued)|could not route to|with on-demand throughput"
     r"|(?:unknown|unsupported|invalid|no such|unexpected) model\b|model identifier is invalid"
+    r"|specified version does not exist|\bno model (?:called|named|with|is)|(?:not"
+    r"|n't) (?:one )?of the (?:\w+ )?models"
     r"|supported api model names|no models (?:are )?(?:currently )?loaded"
     r"|does not work with the (?:\w+ )?model|unexpected endpoint|invalid url \(|cannot post /"
     r"|模型[^。]{0,40}(?:不存在|未开通)|找不到[^。]{0,4}模型"
@@ -339,8 +316,9 @@ MODEL = (
     regex(r"(?<!for this )(?<!with this )(?<!by this )\bmodels?\b|deployment|模型", re.IGNORECASE),
     regex(
         r"not (?:exist|found|available(?! with| when)|loaded|deployed|configured|registered|enabled|running"
-        r"|a valid)|no such|retired|deprecated|unavailable|no longer|unable to access|decommission"
-        r"|end of life|unrecogni|sunset|removed|shut ?down on"
+        r"|installed|hosted|served|a valid)|(?:not|n't) find|shut ?down|no such|retired|deprecated"
+        r"|unavailable|no longer|unable to access|decommission"
+        r"|end of life|unrecogni|sunset|removed"
         r"|不存在|下线|停止服务|已停用|无权|未开通|无可用",
         re.IGNORECASE,
     ),
@@ -358,7 +336,8 @@ UNABLE = regex(
 """What a model cannot do, though its server sends status 500: read images, or fit into the memory."""
 
 FAILED_GENERATION = regex(
-    r"json_validate_failed|tool_use_failed|failed_generation|could not finish the message"
+    r"json_validate_failed|tool_use_failed|invalid sequence as part of tool|failed_generation"
+    r"|could not finish the message"
     r"|(?:failed|unable|error|could ?n[o']t)(?: to)? pars\w+ (?:the )?(?:(?:model|generated|llm)\w*\b.{0,20}"
     r"|input at pos|tool.?calls?\b(?! arg\w* (?:in|of) (?:the )?(?:messages?|request))|function.?calls?\b)"
     r"|generated (?:an? )?(?:invalid|malformed) (?:tool|function)"

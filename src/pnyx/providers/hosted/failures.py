@@ -19,6 +19,8 @@ from .failure_words import (
     BAD_KEY,
     FAILED_GENERATION,
     FILTERED,
+    GONE,
+    JUDGED,
     KEY,
     LONGER,
     MODEL,
@@ -26,9 +28,7 @@ from .failure_words import (
     NO_CHANNEL,
     NO_MODEL,
     NO_PLACE,
-    OF_MODEL,
-    OF_TEXT,
-    OVERFLOW,
+    NOT_NOW,
     PASSING,
     PER_MINUTE,
     PERIOD,
@@ -36,13 +36,13 @@ from .failure_words import (
     QUOTA,
     RATE,
     SPENT,
+    STARTING,
     TEMPORARY,
     THROTTLED,
-    TOO_LARGE,
-    TOO_LONG,
     UNABLE,
     UNSAFE,
 )
+from .length_words import OF_MODEL, OF_TEXT, OVERFLOW, TOO_LARGE, TOO_LONG
 from .output_limits import affordable, is_about_sizes, plain_numbers
 from .page_titles import is_xml, page_title, xml_code
 from .reports.find import read_report, report
@@ -161,7 +161,12 @@ def _final_kind(found: Report) -> str:
         return "refused"
     if status == 401 and found.named_status != 404:
         return "auth"
-    of_key = status != 500 and found.named_status != 404 and found.has(KEY) and not NO_MODEL.search(words)
+    of_key = (
+        status != 500
+        and found.named_status not in (404, 429)
+        and found.has(KEY)
+        and not NO_MODEL.search(words)
+    )
     if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or of_key):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
@@ -170,7 +175,7 @@ def _final_kind(found: Report) -> str:
 def _is_filtered(status: int, found: Report) -> bool:
     """Whether a filter refuses the request. Words of a broken server may be about a filter that failed."""
     if status >= 500:
-        return FILTERED.search(found.code) is not None
+        return bool(FILTERED.search(found.code) or JUDGED.search(found.message))
     return bool(FILTERED.search(found.words)) or found.has(UNSAFE)
 
 
@@ -201,10 +206,10 @@ def _kind(found: Report) -> str:
     of_time = named == 429 or _TOKEN_RATE.search(words) or (status == 0 and PER_MINUTE.search(words))
     if unsure and of_time and not TOO_LARGE.search(words):
         return "rate_limited"
-    if status in (0, 400, 422, 500) and FAILED_GENERATION.search(words):
+    if status in (0, 400, 422, 424, 500) and FAILED_GENERATION.search(words):
         return "malformed"
     if (
-        status == 413
+        status in (413, 417)
         or (unsure and named == 413)
         or ((unsure or status == 403) and _is_too_long(found))
         or (status in (502, 503) and found.has(OVERFLOW))  # of the host behind a gateway
@@ -212,18 +217,25 @@ def _kind(found: Report) -> str:
         return "too_long"
     if status == 429 and TOO_LARGE.search(words):
         return "too_long"
+    if status in (0, 400, 404, 422) and STARTING.search(words) and not GONE.search(found.english):
+        return "overloaded"
     if (
         status in (404, 405, 410)
         or (status == 503 and named == 404)
         or (status in (0, 503) and NO_CHANNEL.search(words))
         or (
-            status in (0, 400, 401, 403, 422) and (named == 404 or NO_MODEL.search(words) or found.has(MODEL))
+            status in (0, 400, 401, 403, 422)
+            and (named == 404 or NO_MODEL.search(words) or found.has(MODEL))
+            and not NOT_NOW.search(words)
         )
     ):
         return "not_found"
-    if status in (420, 429) or (status in (0, 400, 403, 422) and RATE.search(words)):
+    if status in (420, 429) or (status in (0, 400, 403, 422) and (named == 429 or RATE.search(words))):
         return "rate_limited"
     if status == 403:
+        # A key that is refused is not taken after a wait.
+        if retry_after({}, found.message) is not None:
+            return "rate_limited"
         return "overloaded" if PASSING.search(words) else "auth"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
@@ -299,7 +311,9 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
     if body.lstrip()[:1] == b"<":
         page = body.decode("utf-8", "replace")
         title = page_title(page)[:QUOTE_CHARS]
-        if is_xml(page) and (found := failure(Report(0, title, xml_code(page)))).kind != "malformed":
+        found = failure(Report(0, title, xml_code(page)))
+        # A page may be that of a proxy without its host: "502 Bad Gateway".
+        if found.kind != "malformed" and (is_xml(page) or found.kind == "overloaded"):
             return found
         # No model has answered, and the same page comes again.
         return ProviderError(

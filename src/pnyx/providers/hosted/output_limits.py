@@ -102,7 +102,10 @@ def _room_beside(message: str, now: int) -> Room | None:
 _INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])", re.IGNORECASE)
 _OUTPUT = (
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
-    r"|(?:output|completion) (?:tokens?|may|must|can(?:not)?)\b|generation length|tokens to generate|输出长度"
+    r"|(?:output|completion) (?:tokens?|may|must|can(?:not)?)\b|generation length|output length (?:is"
+    r"|must|may|can)\b|(?:only "
+    r"|can )generates? (?:only |at most |up to )*|tokens to generate"
+    r"|(?<=\d )(?:completion|output)\b|输出长度"
 )
 _LIMIT = regex(_OUTPUT, re.IGNORECASE)
 _BESIDE = regex(rf"(?:{_OUTPUT})[^.;,]{{0,60}}?(?<![\w-])(\d[\d,]*)", re.IGNORECASE)
@@ -228,8 +231,10 @@ _SIZE = regex(
 )
 _FULL = regex(r"not fit|n't fit|cannot hold|(?:window|context) (?:holds?|has|fits|is|of)\b", re.IGNORECASE)
 _OTHER = regex(
-    r"max_?(?:new_|gen_|completion_|output_)?tokens|max_gen|output|completion|generat|minute|second|hour|\bday\b|month"
-    r"|quota|rate|credit|balance|budget|image|pixel|audio|video|byte|thinking|embed|seed|timeout|batch|\btools?\b",
+    r"max_?(?:new_|gen_|completion_|output_)?tokens|max_gen|output|completion|generat|minute|second|hour"
+    r"|\bday\b|month"
+    r"|quota|rate|credit|balance|budget|image|pixel|audio|video|byte|thinking|embed|seed|timeout|batch"
+    r"|\btools?\b",
     re.IGNORECASE,
 )
 """Words of messages about other sizes."""

@@ -26,6 +26,7 @@ from ...extras import need
 from ...gc_pause import paused_collection
 from ..base import Call, Completion
 from ..redaction import MIN_SECRET
+from ..unsent import before_sending
 from .adjustments import Adjustments, Learned
 from .connection import Connection, HostRequest, Limits
 from .counting import TokenCounter
@@ -133,7 +134,8 @@ class HostedProvider:
         refused_chat: tuple[HostError, dict[str, Any]] | None = None
         for changes_left in reversed(range(MAX_CHANGES + 1)):
             learned = self._adjustments.of(call.model)
-            request = await self._request(call, learned, on_text is not None)
+            with before_sending():
+                request = await self._request(call, learned, on_text is not None)
             learned.apply(request.body)
             is_chat = not learned.responses
             sent = request if is_chat else as_responses(request)

@@ -13,7 +13,16 @@ import aiohttp
 
 from ...errors import ProviderError
 
-__all__ = ["NO_TLS", "OLLAMA_PORT", "NoTunnel", "another_language", "trouble", "unreadable_certificates"]
+__all__ = [
+    "NO_TLS",
+    "OLLAMA_PORT",
+    "TWO_LENGTHS",
+    "NoTunnel",
+    "another_language",
+    "is_of_two_lengths",
+    "trouble",
+    "unreadable_certificates",
+]
 
 NO_TLS = "the host speaks TLS: check whether base_url starts with https://"
 OLLAMA_PORT = 11434
@@ -44,6 +53,17 @@ LANGUAGES = {
 
 class NoTunnel(aiohttp.ClientError):
     """A proxy that was asked for a connection to a host gave no answer in HTTP. Nothing was sent."""
+
+
+TWO_LENGTHS = (
+    "the answer has both Content-Length and Transfer-Encoding, so its end is not certain: "
+    "the operator of the host, or of a proxy before it, has to remove one of them"
+)
+
+
+def is_of_two_lengths(words: str) -> bool:
+    """Whether an answer says in two ways how long it is. words: aiohttp's, whose parser reads neither."""
+    return "Transfer-Encoding" in words and "Content-Length" in words
 
 
 def another_language(words: str) -> str:

@@ -23,7 +23,8 @@ _DURATION = (
 )
 _PART = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _WORDS = regex(
-    r"\b(?:try again|retry|wait|available|reset|back ?off|cool(?:ing)?[ -]?down|limited for)\D{0,40}?"
+    r"\b(?:try again|retry|wait|available|reset|back ?off|cool(?:ing)?[ -]?down|limited for"
+    r"|(?:request|call|attempt)s?(?: is| are)? (?:allowed|possible|accepted)|come back)\D{0,40}?"
     rf"({_DURATION})",
     re.IGNORECASE,
 )
@@ -36,17 +37,21 @@ _AT = regex(
     re.IGNORECASE,
 )
 _ELSEWHERE = {
-    1.0: r"秒|s(?=\s?[后後])|초|sec?on?d[aeosi]*|segundos?|sekund\w*|секунд\w*|saniye|giây|ثانية|ثوان\w*",
-    60.0: r"分钟|分|분|minut\w*|минут\w*|dakika|phút|دقيقة|دقائق",
-    3600.0: r"小时|時間|시간|heures?|stunden?|or[ae]\b|horas?|godzin\w*|час\w*|saat|giờ|ساعة|ساعات",
+    1.0: r"秒|s(?=\s?[后後])|초|sec?(?:on|un)?d[aeosi]*|segundos?|se[kc]und\w*|секунд\w*|saniye|giây|ثانية"
+    r"|ثوان\w*|detik|วินาที|másodperc|δευτερόλεπτ\w*|सेकंड",
+    60.0: r"分钟|分|분|min[uú]t\w*|минут\w*|dakika|phút|دقيقة|دقائق|хвилин\w*|menit|นาที|perc|λεπτ\w*|मिनट",
+    3600.0: r"小时|時間|시간|heures?|stunden?|or[aeă]\b|horas?|godzin\w*|час\w*|saat|giờ|ساعة|ساعات|годин\w*"
+    r"|hodin\w*|jam\b|ชั่วโมง|timmar|óra|ώρ\w*|घंट\w*",
 }
 """Units of time in other languages, by their seconds."""
 _UNIT = "|".join(f"(?P<u{int(seconds)}>{words})" for seconds, words in _ELSEWHERE.items())
 _N = r"(?<!\d)(\d+(?:[.,]\d+)?)\s*"
-_AFTER = regex(rf"{_N}(?:{_UNIT})[^。.]{{0,4}}(?:后|後|후|sonra|nữa)", re.IGNORECASE)
-_OF = regex(rf"等待?\s*{_N}(?:{_UNIT})", re.IGNORECASE)
+_AFTER = regex(rf"{_N}(?:{_UNIT})[^。.]{{0,4}}(?:后|後|후|sonra|nữa|múlva|बाद|में)", re.IGNORECASE)
+_OF = regex(rf"(?:等待?|รอ|อีก|ใน|หลังจาก)\s*{_N}(?:{_UNIT})", re.IGNORECASE)
 _IN = regex(
-    rf"\b(?:dans|tra|fra|en|em|za|через|بعد|over|in(?=\s\d+\s(?:sekunde|minuten|stunde)))\s+{_N}(?:{_UNIT})",
+    rf"\b(?:dans|tra|fra|en|em|za|через|بعد|over|dalam|setelah|sau|om|peste|în|σε|(?:за)?чекайте|tunggu"
+    r"|in(?=\s\d+\s(?:sekunde|minuten|stunde)))"
+    rf"\s+{_N}(?:de )?(?:{_UNIT})",
     re.IGNORECASE,
 )
 _FIELDS = regex(

@@ -17,6 +17,7 @@ from ...core.steps import Ask
 from ...errors import OutOfBudget, ProviderError, Starved
 from ...isolation import lacks_files
 from ...providers.base import Completion, Provider, can_search, complete_call, ensure_open, is_open
+from ...providers.unsent import too_late
 from ..context import RunContext
 from ..drive import Where
 from ..journal import Outcome
@@ -298,8 +299,8 @@ class ModelCall:
                 if context.broadcast.wants(self.closing) and not quiet:
                     live = LiveText(context.redact_text, self._publish)
                 result = separate(await complete_call(provider, call, live.add if live else None))
-        except TimeoutError:
-            result = ProviderError("timeout", f"no answer within {round(timeout or 0, 1):g} s", billed=True)
+        except TimeoutError as exc:
+            result = too_late(exc, timeout)
         except ProviderError as exc:
             result = exc.with_traceback(None)  # whose frames hold the error, and all that a call needs
             if lacks_files(exc.__cause__):

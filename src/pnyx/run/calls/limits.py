@@ -13,6 +13,7 @@ from typing import Any
 
 from ...core.thinking import Effort
 from ...errors import ProviderError
+from ...providers.unsent import before_sending
 from .turns import LATE_S, LocalTurns, SharedTurns, Source, Turns, spacing_of
 
 __all__ = ["Deadline", "Gate", "Limits", "Slot", "delay"]
@@ -90,7 +91,8 @@ class Slot:
         Just before the request is sent: calls whose intents took long would be sent together otherwise.
         """
         if asyncio.get_running_loop().time() > self.turn + LATE_S:
-            await self.take_turn()
+            with before_sending():
+                await self.take_turn()
 
 
 class Gate:

@@ -23,6 +23,9 @@ __all__ = ["CallRequest"]
 
 WORTH_TOKENS = 1_000
 """Of a text that a host is asked to count: a shorter one costs little beside its reply."""
+LOOSE = 0.5
+"""Tokens that each of its characters may need. Prose in English or German and code may need 0.4 at most,
+which a count lowers little."""
 
 
 class CallRequest:
@@ -30,7 +33,8 @@ class CallRequest:
 
     ask: as it is sent. cut_chars: characters left out of it. searches: how many the host may make. size:
     about how many tokens its text has. input_tokens: the most. prefixes: of its text. image_tokens: the most
-    of its images, which are no part of its text. is_counted: whether its host was asked for them.
+    of its images, which are no part of its text. is_counted: whether its host was asked for the tokens of its
+    text. is_loose: whether it may have far fewer than the most.
     """
 
     def __init__(self, context: RunContext, key: str, ask: Ask, thinking: Thinking) -> None:
@@ -38,7 +42,7 @@ class CallRequest:
         self.ask, self.cut_chars, self.searches = ask, 0, 0
         self.size = self.input_tokens = 0
         self.prefixes: Sequence[Prefix] = ()
-        self.is_counted = False
+        self.is_counted = self.is_loose = False
         self._images = [file for file in context.spec.files if file.content in ask.prompt.images]
         self.image_tokens = image_tokens(ask.seat, self._images)
 
@@ -52,6 +56,7 @@ class CallRequest:
         self.ask, self.cut_chars = shortened
         text = self.text()  # not kept, as it is a copy of the prompt
         self.size, self.input_tokens = tokens(text), most_tokens(text, self.ask.seat.name)
+        self.is_loose = self.input_tokens > LOOSE * len(text)
         self.prefixes = tuple(prefixes(self.ask))
         return True
 
@@ -72,9 +77,9 @@ class CallRequest:
         return counted.bound(self.prefixes, self.text(), name, self.input_tokens)
 
     def may_count(self, bound: Bound) -> bool:
-        """Whether its host may be asked for the tokens of its text: once, if enough are not known."""
+        """Whether its host may be asked for the tokens of its text: once, if they may be far fewer."""
         may_ask = self._context.counted_prompts.may_ask and not self.is_counted
-        return may_ask and bound.by_letters >= WORTH_TOKENS
+        return may_ask and self.is_loose and bound.by_letters >= WORTH_TOKENS
 
     async def count(self, provider: Provider, max_tokens: int, seconds: float) -> None:
         """Ask the host for the tokens of its text, which makes `bound` closer if it knows them in time.

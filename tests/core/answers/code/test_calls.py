@@ -183,7 +183,7 @@ def test_a_call_is_no_other_answer() -> None:
 
 
 def test_reading_takes_time_in_proportion_to_the_text() -> None:
-    # Each of these would take minutes if the text after every brace were parsed anew.
+    # Each of these would take minutes if the text after every brace were parsed again.
     for text in (
         '{"tool_calls": ' * 20_000,
         READ * 400,

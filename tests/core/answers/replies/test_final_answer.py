@@ -206,7 +206,7 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize(("code", "text"), LANGUAGES.items())
-def test_the_language_of_a_text_is_told_from_its_script_and_words(code: str, text: str) -> None:
+def test_the_language_of_a_text_is_known_by_its_script_and_words(code: str, text: str) -> None:
     assert language_of(text) == code
     assert is_english(text) == (code == "en")
 

@@ -110,7 +110,7 @@ async def test_a_writer_that_breaks_off_is_an_error_and_the_next_request_gets_th
     assert len(lab.log) == calls
 
 
-async def test_a_model_whose_thoughts_have_no_beginning_is_not_sent_early_again(
+async def test_a_model_whose_thoughts_have_no_opening_tag_is_not_sent_early_again(
     client: Any, claude: Any, lab: ScriptedHost
 ) -> None:
     lab.on("*", text=f"{LONG}</think>{ANSWER}", drip=(300, 0.02))  # what comes at once is one piece
@@ -128,7 +128,7 @@ SIZES = st.lists(st.integers(1, 9), min_size=1)
 @given(
     TEXTS, st.lists(st.integers(1, 9), min_size=1), st.lists(TEXTS, max_size=2), st.none() | st.integers(1, 9)
 )
-def test_what_is_sent_early_is_the_beginning_of_the_answer(
+def test_what_is_sent_early_is_the_start_of_the_answer(
     text: str, sizes: list[int], stop: list[str], max_tokens: int | None
 ) -> None:
     conversation = Conversation(model="m", turns=(), stop=stop, max_tokens=max_tokens)

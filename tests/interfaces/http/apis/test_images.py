@@ -55,7 +55,7 @@ async def chat(url: str, *messages: Any, model: str = "pnyx/single", **more: Any
         return await client.chat.completions.create(model=model, messages=list(messages), **more)
 
 
-async def test_seats_that_read_images_see_the_image_and_others_are_told(reader: ScriptedHost) -> None:
+async def test_seats_that_read_images_see_the_image_and_others_learn_of_it(reader: ScriptedHost) -> None:
     async with open_server() as server:
         await chat(server.url, user(said("What is it?"), shown(URL)), model="pnyx/voting", extra_body=BOTH)
     assert {request.model for request in reader.log} == {"alpha", "beta", "gamma"}

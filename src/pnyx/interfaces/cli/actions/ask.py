@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,20 +12,17 @@ from ....run.handle import RunHandle
 from ....run.options.resolve import resolve
 from ....run.options.responses import read_responses
 from ...process.open_settings import open_settings
-from ...process.stop_signals import wait_for_input
 from ...records.existing_database import existing_database
 from ...service.run_service import RunService
 from ...views.files import summary_words
-from ..files import FileFlags, note_files, piped, read_flags
+from ..files import FileFlags, files_in, note_files, piped, read_flags
 from ..options import to_request
 from ..terminal.follow import follow
+from ..terminal.input_text import MOST_BYTES, as_text
 from ..terminal.output import Output
 from .artifacts import artifact_writer
 
-__all__ = ["MOST_BYTES", "as_text", "ask", "read_question", "resume"]
-
-MOST_BYTES = 4 << 20
-"""Longest question on stdin; the largest context windows hold about as much."""
+__all__ = ["ask", "read_question", "resume"]
 
 
 def ask(
@@ -42,6 +40,7 @@ def ask(
     flags, question = flags.with_question(question)
     text = read_question(question, output)
     beside = piped(output, flags) if question not in (None, "-") else ()
+    _note_named(question or "", flags, output)
     files = read_flags(settings, output, flags, beside)
     request = to_request(text, responses=existing, files=files, **options)
     spec = resolve(request, settings)
@@ -59,6 +58,22 @@ def ask(
 
     with artifact_writer(settings, output, artifacts) as watch:
         return follow(settings, start, output, require_consensus=require_consensus, watch=watch)
+
+
+def _note_named(question: str, flags: FileFlags, output: Output) -> None:
+    """Say that the panel reads only the name of a file in a question, and how to give it the text.
+
+    Raises `UsageError` if there is nothing else in the question, since that would be paid for nothing.
+    """
+    for name in map(shlex.quote, named := files_in(question)):
+        if question.strip().removeprefix("@") in named:
+            raise UsageError(
+                f'{name} is a file; ask about it with: --file {name} "QUESTION" '
+                f"(or its text is the question: pnyx ask - < {name})"
+            )
+        if not (flags.paths or flags.folders):
+            note = f"note: of {name} the panel reads only the name; --file {name} gives it the text"
+            output.note(note, "yellow")
 
 
 def resume(
@@ -90,24 +105,9 @@ def read_question(argument: str | None, output: Output) -> str:
     if argument is None and sys.stdin is not None and sys.stdin.isatty():
         if output.no_input:
             raise UsageError('no question: pass it as an argument, or pass "-" and write it to stdin')
-        output.err.write(output.err.paint("Question: ", "bold"))
-        wait_for_input(sys.stdin.buffer)
-        raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
-        if not raw.endswith(b"\n"):  # Ctrl-D
-            output.err.line()
-    else:
-        raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
+        # Only a terminal requires line editing, which Windows does not have.
+        from ..terminal.line_input import typed
+
+        return typed(output, "Question: ").strip("\r\n")
+    raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
     return as_text(raw).strip("\r\n")
-
-
-def as_text(raw: bytes) -> str:
-    """Decode a question, with CRLF as LF. Raises `UsageError` if it is too long or not UTF-8 text."""
-    if len(raw) > MOST_BYTES:
-        raise UsageError(f"the question on stdin is longer than {MOST_BYTES >> 20} MiB")
-    try:
-        question = raw.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as exc:
-        raise UsageError(f"the question on stdin is not UTF-8 (byte {exc.start})") from exc
-    if "\0" in question:
-        raise UsageError("the question on stdin is not text: it contains NUL")
-    return question

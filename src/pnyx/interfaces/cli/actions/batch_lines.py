@@ -94,6 +94,10 @@ def _parse(raw: bytes, number: int) -> Any:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as exc:
+        if isinstance(exc, json.JSONDecodeError) and raw.strip()[:1] not in b'{["':
+            raise UsageError(
+                'the line is not JSON; write the question in quotes, or as {"question": "…"}'
+            ) from None
         raise UsageError(f"the line is {explain_json(exc)}") from None
 
 

@@ -116,11 +116,14 @@ class Session:
         return self.code
 
     async def _handle(self, text: str) -> None:
+        if text.lower() in ("exit", "quit", ":q"):  # nobody pays a panel for this question
+            return await self.exit("")
         if not text.startswith("/"):
             return await self._ask(text)
         if text.startswith("//"):
             return await self._ask(text[1:])
         name, _, rest = text[1:].partition(" ")
+        name = ALIASES.get(name, name)
         command, argument = COMMANDS.get(name), rest.strip()
         if command is None:
             known = nearest(name, COMMANDS).replace("did you mean ", "did you mean /")
@@ -370,6 +373,9 @@ COMMANDS = {
     "help": Command("", "list these commands", Session.help),
     "exit": Command("", "end the conversation, like Ctrl-D", Session.exit),
 }
+
+ALIASES = {"?": "help", "cost": "budget", "history": "list", "q": "exit", "quit": "exit"}
+"""Names that commands have in other programs -> their names here."""
 
 
 def _expand(path: str) -> Path:

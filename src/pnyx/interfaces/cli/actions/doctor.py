@@ -80,8 +80,17 @@ def examine(output: Output, full: bool, as_json: bool) -> int:
         return 0 if ready else 1
     for finding in findings:
         output.out.lines(finding_lines(finding, output.out))
-    warnings = "; see the lines marked warn" if any(f.fix and f.ok is None for f in findings) else ""
-    output.out.line(f"Ready{warnings}" if ready else "Not ready; fix the lines marked FAIL", "bold")
+    marks = {
+        "FAIL": any(f.ok is False for f in findings),
+        "warn": any(f.fix and f.ok is None for f in findings),
+    }
+    marked = " or ".join(mark for mark, found in marks.items() if found)
+    last = (
+        f"Ready{marked and f'; see the lines marked {marked}'}"
+        if ready
+        else "Not ready; fix the lines marked FAIL"
+    )
+    output.out.line(last, "bold")
     return 0 if ready else 1
 
 

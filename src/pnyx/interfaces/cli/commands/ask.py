@@ -63,6 +63,14 @@ def debate(**options: Any) -> int:
 
 def _ask(words: tuple[str, ...], decompose: bool, **options: Any) -> int:
     if len(words) > 1 and any(" " in word.strip() for word in words):
+        # Imported here so that help and completion start without it.
+        from ..files import files_in
+
+        files = [
+            f"--file {shlex.quote(name)}" for word in words if " " not in word for name in files_in(word)
+        ]
+        if files:
+            raise click.UsageError(f"one question at a time: name a file with {' '.join(files)}")
         whole = shlex.quote(" ".join(words))
         raise click.UsageError(f"one question at a time: quote it as one argument, such as {whole}")
     if decompose:

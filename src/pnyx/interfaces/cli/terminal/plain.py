@@ -51,7 +51,7 @@ class Progress:
         if entry is not None and not shown and not ends and not self._is_repeated(entry):
             self.say(*entry_lines(self.output.err, entry, whole=self.output.verbose))
         for note in getattr(event, "notes", ()):
-            self.note(flat(note))
+            self.note(note)
 
     def _is_repeated(self, entry: Entry) -> bool:
         """Whether the entry is a failed attempt whose reason has been shown, for this seat or another one.
@@ -71,7 +71,7 @@ class Progress:
             self.output.err.lines(lines)
 
     def note(self, text: str) -> None:
-        self.say(self.output.err.paint(text, "yellow"))
+        self.say(*paragraph(self.output.err, text, "yellow"))
 
     def heading(self) -> Iterator[str]:
         """The first lines: run, protocol and panel."""

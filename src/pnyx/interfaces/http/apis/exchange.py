@@ -20,6 +20,7 @@ from ....run.batch import failure
 from ....run.broadcast import TextWanted
 from ....run.result import Result
 from ....run.spec import Spec
+from ...requests.option_names import with_requests
 from ...service.follow import wait_for_result, wait_unless_disconnected, watch
 from ...service.run_service import RunService
 from ...views.transcript import Transcript, location
@@ -212,7 +213,7 @@ class Exchange:
             return None
         status, name, param = FAILURES.get(result.stop_reason, 502), result.stop_reason, ""
         settled = status != 503
-        message = f"run {result.run_id} {self.service.redact(why)}"
+        message = f"run {result.run_id} {with_requests(self.service.redact(why))}"
         if result.detail.get("too_long"):
             # In the words and codes by which clients know that a shorter conversation may be accepted.
             status, name, param = 400, "context_length_exceeded", self.conversation.name_of_turns

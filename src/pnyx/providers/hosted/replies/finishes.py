@@ -18,6 +18,7 @@ _FILTER = (
     # OpenAI, Azure, Anthropic, Zhipu, Tencent, Cohere, Bedrock, Databricks
     *("content_filter", "refusal", "moderation", "sensitive", "error_toxic", "content_filtered"),
     *("guardrail", "guardrail_intervened", "guardrails", "input_guardrail_triggered"),
+    *("data_inspection", "data_inspection_failed"),
     # Gemini
     *("safety", "recitation", "prohibited_content", "spii", "language", "model_armor"),
     *("image_safety", "image_prohibited_content", "image_recitation"),
@@ -51,14 +52,16 @@ FAILURES: dict[str, int] = {
 
 _FILTER_WORDS = regex(
     r"safety|filter|block|blacklist|moderat|guardrail|sensitiv|prohibit|risk|censor|violat|refus|toxic|recitation|copyright|polic"
+    r"|unsafe|harmful|jailbreak|flagged|inappropriate|nsfw|\bpii|responsible_ai"
 )
 """Parts of words that are in no table, and mean a filter."""
 _LENGTH_WORDS = regex(
-    r"truncat|limit|length|incomplete|_full$|max_?(?:\w+_)?(?:tokens?|time)|context_\w+_exceeded"
+    r"truncat|limit|length|incomplete|_full$|max_?(?:\w+_)?(?:tokens?|time)|context_\w+_exceeded|cut_?off"
 )
 """Parts of words that mean a limit."""
 _FAILURE_WORDS = regex(
-    r"(?:error|failed|failure|exception|unavailable|timed?_?out|overloaded|interrupted|cancell?ed|abort(?:ed)?)$|^error_"
+    r"(?:error|failed|failure|exception|unavailable|timed?_?out|overloaded|interrupted|cancell?ed|abort(?:ed)?|crash(?:ed)?"
+    r"|oom|out_of_memory|died|killed|preempted|evicted|lost|disconnect(?:ed)?|shut_?down)$|^error_"
 )
 """Parts of words that are in no table, and mean a failure."""
 

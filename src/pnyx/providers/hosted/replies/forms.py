@@ -90,7 +90,13 @@ def _is_reply(document: Mapping[str, Any]) -> bool:
         return document.get("choices", True) not in ([], None)
     message = mapping(document.get("message")) or document
     has_text = isinstance(document.get("response"), str) or {"content", "tool_calls"} & message.keys()
-    return bool(has_text) or is_native(document)
+    return bool(has_text or is_native(document)) and not _quotes_reply(document)
+
+
+def _quotes_reply(document: Mapping[str, Any]) -> bool:
+    """Whether the text of a document is a whole reply of a known form."""
+    texts = (_parsed(value) for value in document.values() if isinstance(value, str))
+    return any(isinstance(one, Mapping) and _form(one) is not None for one in texts)
 
 
 _PLAIN = frozenset(("choices", "candidates", "delta"))

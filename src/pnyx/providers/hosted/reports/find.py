@@ -29,7 +29,8 @@ def report(document: Any) -> Report | None:
         if any(document.get(name) for name in _ANSWERS):
             return None
         if document.keys() & _ANSWERS and not spelt(document).keys() & _REPORTS:
-            return None
+            said = report({name: document[name] for name in ("message", "msg", "detail") if name in document})
+            return said and replace(said, may_be_note=True)
     document = spelt(document)
     if (found := document.get("error")) and not _is_no_failure(found):
         return read_failure(document if found is True else found, document)

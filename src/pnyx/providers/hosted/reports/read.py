@@ -36,7 +36,7 @@ def read_failure(found: Any, around: Mapping[str, Any], depth: int = 0) -> Repor
         items = listed(around, found)  # of Zod, as Venice sends them
         words = words if not items else "; ".join(one.message for one in items)
         text = f"{found}: {words}" if words not in str(found) else str(found)
-        status = next(filter(None, map(status_number, names)), 0) or status_of_codes(
+        status = next(filter(None, map(status_number, (*names, found))), 0) or status_of_codes(
             str(name) for name in names if name
         )
         part = next(filter(has_words, around.values()), None)  # of Databricks

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from ..isolation import lacks_files
 
-__all__ = ["Reserve", "read_reserves"]
+__all__ = ["Headroom", "read_headroom"]
 
 LEAST_BYTES, LEAST_FILES = 64_000_000, 64
-"""Below it a reserve is short, or below an eighth of the limit of memory, or half of that of files."""
+"""Below it headroom is short, or below an eighth of the limit of memory, or half of that of files."""
 
 
-class Reserve(NamedTuple):
+class Headroom(NamedTuple):
     """left: until the limit. Both in bytes of memory, or in open files."""
 
     left: int
@@ -44,7 +44,7 @@ class Reserve(NamedTuple):
         return f"{self.left} open files left of {self.limit} (ulimit -n)"
 
 
-def read_reserves(root: Path = Path("/")) -> list[Reserve]:
+def read_headroom(root: Path = Path("/")) -> list[Headroom]:
     """Return the tightest limit of memory, and that of open files, as far as the system says them.
 
     root: of the file system.
@@ -53,7 +53,7 @@ def read_reserves(root: Path = Path("/")) -> list[Reserve]:
     return [*([] if memory is None else [memory]), *_of_files(root)]
 
 
-def _of_files(root: Path) -> Iterator[Reserve]:
+def _of_files(root: Path) -> Iterator[Headroom]:
     with suppress(ImportError):
         # Windows has no such module.
         import resource
@@ -67,26 +67,26 @@ def _of_files(root: Path) -> Iterator[Reserve]:
             if not lacks_files(exc):
                 return  # no /proc on this system
             left = 0  # not one is left to count them
-        yield Reserve(left, limit, of_memory=False)
+        yield Headroom(left, limit, of_memory=False)
 
 
-def _of_machine(root: Path) -> Iterator[Reserve]:
+def _of_machine(root: Path) -> Iterator[Headroom]:
     found = dict(re.findall(r"(?m)^(\w+): +(\d+) kB", _read(root / "proc/meminfo")))
     if {"MemAvailable", "MemTotal"} <= found.keys():
-        yield Reserve(int(found["MemAvailable"]) << 10, int(found["MemTotal"]) << 10)
+        yield Headroom(int(found["MemAvailable"]) << 10, int(found["MemTotal"]) << 10)
 
 
-def _of_process(root: Path) -> Iterator[Reserve]:
+def _of_process(root: Path) -> Iterator[Headroom]:
     with suppress(ImportError):
         # Windows has no such module.
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY and (pages := _read(root / "proc/self/statm").split()):
-            yield Reserve(limit - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"), limit)
+            yield Headroom(limit - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"), limit)
 
 
-def _of_groups(root: Path) -> Iterator[Reserve]:
+def _of_groups(root: Path) -> Iterator[Headroom]:
     """The limits of the process's control groups, of version 2 or 1, and of those around them."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -105,13 +105,13 @@ def _of_groups(root: Path) -> Iterator[Reserve]:
                 break
 
 
-def _of_group(folder: Path, most: str, used: str, cached: str) -> Iterator[Reserve]:
+def _of_group(folder: Path, most: str, used: str, cached: str) -> Iterator[Headroom]:
     limit, usage = _read(folder / most).strip(), _read(folder / used).strip()
     if limit.isdecimal() and usage.isdecimal():
         # Files that were read once are given up before the limit is.
         reclaimable = re.search(rf"(?m)^{cached} (\d+)$", _read(folder / "memory.stat"))
         left = int(limit) - int(usage) + (int(reclaimable[1]) if reclaimable else 0)
-        yield Reserve(left, int(limit))
+        yield Headroom(left, int(limit))
 
 
 def _read(file: Path) -> str:
