@@ -63,7 +63,7 @@ def test_a_text_that_is_pasted_is_one_question(lab: ScriptedHost) -> None:
     assert '"question": "First line\\nand `rm -rf`?\\nThird"' in tty.text
 
 
-@pytest.mark.parametrize("how", [{"term": "dumb"}, {"stdout": subprocess.DEVNULL}])
+@pytest.mark.parametrize("how", [{}, {"term": "dumb"}, {"stdout": subprocess.DEVNULL}])
 def test_several_lines_are_refused_where_a_paste_is_not_marked(
     lab: ScriptedHost, how: dict[str, Any]
 ) -> None:

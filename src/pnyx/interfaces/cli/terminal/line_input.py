@@ -36,8 +36,8 @@ MOST_CHARS = 2000
 def typed(output: Output, prompt: str) -> str:
     """Return what a person types at a prompt; pasted lines are one text. Empty at the end of the input.
 
-    Raises `KeyboardInterrupt` on a signal, and `UsageError` for lines that a terminal without bracketed paste
-    would leave to the shell, which would run them as commands.
+    Raises `KeyboardInterrupt` on a signal, and `UsageError` for lines behind the first that the terminal does
+    not mark as pasted: the shell would run them as commands.
     """
     try:
         return asyncio.run(_typed(output, prompt))
@@ -55,9 +55,9 @@ async def _typed(output: Output, prompt: str) -> str:
     finally:
         for number in stop_signals():
             loop.remove_signal_handler(number)
-    if line is None and not lines.pastes:  # else readline has ended the line
-        output.err.write("\n")
-    elif not lines.pastes and select.select([sys.stdin], [], [], PASTE_S)[0]:
+    if line is None:
+        output.err.write("" if lines.pastes else "\n")  # readline has ended the line
+    elif select.select([sys.stdin], [], [], PASTE_S)[0]:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
         raise UsageError("the question has several lines: pipe it, as in pnyx ask - < FILE")
     return line or ""
