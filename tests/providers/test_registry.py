@@ -131,6 +131,17 @@ async def test_opening_that_failed_is_tried_again_at_the_next_call(
     await providers.close()
 
 
+async def test_what_could_not_be_opened_is_not_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> Provider:
+        raise OSError("no such file")
+
+    monkeypatch.setattr(OPEN, fail)
+    providers = Providers(Settings(), {})
+    with pytest.raises(OSError, match="no such file"):
+        await providers.get("embedded").complete(CALL)
+    await providers.close()
+
+
 async def test_tokens_arrive_through_it() -> None:
     async with ScriptedHost() as host:
         providers, pieces = Providers(lab(host), {}), list[str]()
@@ -226,11 +237,25 @@ async def test_built_in_providers_need_no_configuration(tmp_path: Path) -> None:
     await providers.close()
 
 
-async def test_a_provider_object_of_the_program_comes_first_and_is_not_closed() -> None:
-    supplied = Supplied()
+class Plain:
+    """Has the least that a provider needs, and can be closed."""
+
+    closed = False
+
+    async def complete(self, call: Call) -> str:
+        return "mine"
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("kind", [Supplied, Plain])
+async def test_a_provider_object_of_the_program_comes_first_and_is_not_closed(
+    kind: type[Supplied | Plain],
+) -> None:
+    supplied = kind()
     providers = Providers(Settings(), {}, extra={"openai": supplied})
-    ready: Provider = supplied
-    assert providers.get("openai") is ready
+    assert (providers.get("openai") is supplied) == isinstance(supplied, Supplied)
     assert (await providers.get("openai").complete(CALL)).text == "mine"
     await providers.close()
     assert not supplied.closed

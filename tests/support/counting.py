@@ -16,14 +16,18 @@ __all__ = ["BYTES", "CountingHost"]
 
 BYTES = 6.0
 """Of a token, in Arabic with a recent encoding."""
+CHARS_OUT = 4
+"""Of a token, in replies."""
+_LIMITS = ("max_tokens", "max_completion_tokens", "maxOutputTokens")
+_INPUT, _TOTAL = ("input_tokens", "promptTokenCount", "prompt_tokens"), ("total_tokens", "totalTokenCount")
 _TEXTS = ("messages", "system", "contents", "systemInstruction", "input")
 
 
 class CountingHost(ScriptedHost):
-    """Bills as many tokens of input as it counts. server: vllm or llama.cpp, in the dialect of OpenAI.
+    """Bills as many tokens of input as it counts, and ends replies at their limit.
 
-    bytes_in: of a token. answers: (path, document) -> status and body of a count, in place of the true one.
-    counts: the requests for one, as path and document.
+    server: vllm or llama.cpp, in the dialect of OpenAI. bytes_in: of a token. answers: (path, document) ->
+    status and body of a count, in place of the true one. counts: the requests for one, as path and document.
     """
 
     def __init__(self, server: str = "vllm", bytes_in: float = BYTES, **options: Any) -> None:
@@ -71,9 +75,18 @@ class CountingHost(ScriptedHost):
         parsed, request, fault = admitted
         text = dialects.default_text(parsed) if fault.text is None else fault.text
         text = text(request) if callable(text) else text
+        if len(text) > (most := CHARS_OUT * _limit(parsed.document) - 1):
+            text, fault = text[:most], replace(fault, finish="length")
         usage, tokens = dialects.usage(parsed, text), self.tokens(parsed.document)
-        name = next(name for name in ("input_tokens", "promptTokenCount", "prompt_tokens") if name in usage)
-        return parsed, request, replace(fault, text=text, usage=usage | {name: tokens})
+        name = next(name for name in _INPUT if name in usage)
+        more = tokens - usage[name]
+        usage |= {one: usage[one] + more for one in (name, *_TOTAL) if one in usage}
+        return parsed, request, replace(fault, text=text, usage=usage)
+
+
+def _limit(document: Any) -> int:
+    settings = {**document, **document.get("generationConfig", {})}
+    return next(settings[name] for name in _LIMITS if name in settings)
 
 
 def _strings(value: Any) -> Iterator[str]:

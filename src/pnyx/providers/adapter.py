@@ -29,16 +29,16 @@ class SimpleProvider(Protocol):
 AnyProvider: TypeAlias = "SimpleProvider | Provider"
 
 
-def adapt(candidate: AnyProvider, *, owned: bool = False) -> Provider:
+def adapt(candidate: AnyProvider) -> Provider:
     """Return `candidate` if it is a whole provider, else an adapter for it.
 
-    owned: whether closing the adapter closes the candidate. Raises `UsageError` if it has no `complete`.
+    Raises `UsageError` if it has no `complete`.
     """
     if not callable(getattr(candidate, "complete", None)):
         kind = type(candidate).__name__
         raise UsageError(f"{kind} is not a provider: it needs `async def complete(self, call)`")
     whole = hasattr(candidate, "close") and _streams(candidate)
-    return candidate if whole else Adapter(candidate, owned)  # type: ignore[return-value]
+    return candidate if whole else Adapter(candidate)  # type: ignore[return-value]
 
 
 def _streams(provider: AnyProvider) -> bool:
@@ -46,14 +46,13 @@ def _streams(provider: AnyProvider) -> bool:
 
 
 class Adapter:
-    """A provider around a `SimpleProvider`. owned: whether `close` closes it.
+    """A provider around a `SimpleProvider`, which `close` closes too, if it can be closed.
 
     Its replies arrive whole, unless its method has a parameter `on_text`.
     """
 
-    def __init__(self, provider: SimpleProvider, owned: bool = False) -> None:
+    def __init__(self, provider: SimpleProvider) -> None:
         self._provider: Any = provider
-        self._owned = owned
         self._streams = _streams(provider)
 
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
@@ -69,5 +68,5 @@ class Adapter:
 
     async def close(self) -> None:
         close = getattr(self._provider, "close", None)
-        if self._owned and close is not None:
+        if close is not None:
             await close()

@@ -93,7 +93,7 @@ class Providers:
 def _open(kind: ProviderKind, config: ProviderConfig) -> Provider:
     try:
         with paused_collection():
-            return adapt(kind.open(config), owned=True)
+            return adapt(kind.open(config))
     except SystemExit as exc:
         # It would end the event loop.
         raise ConfigError(f"provider {config.name} cannot be opened: {exc}") from exc

@@ -29,7 +29,7 @@ def check_provider(provider: AnyProvider, *, model: str = "model", prompt: str =
     may be under way at once, a call that is cancelled ends, and `close` may be called twice. Raises
     `AssertionError`; a `ProviderError` of a known kind comes through, which is the right way to fail.
     """
-    return asyncio.run(_check(adapt(provider, owned=True), Call(model, (Message("user", prompt),), 200)))
+    return asyncio.run(_check(adapt(provider), Call(model, (Message("user", prompt),), 200)))
 
 
 async def _check(provider: Provider, call: Call) -> Completion:

@@ -72,8 +72,9 @@ def test_the_user_file_is_written_and_used(folder: Path, monkeypatch: pytest.Mon
     assert (Path(os.environ["XDG_CONFIG_HOME"]) / "pnyx" / "config.toml").exists()
 
 
-def test_a_host_is_tested_and_its_models_are_the_seats(host: ScriptedHost) -> None:
-    done = init("--base-url", host.openai)
+@pytest.mark.parametrize("flag", ["--base-url", "--provider"])
+def test_a_host_is_tested_and_its_models_are_the_seats(host: ScriptedHost, flag: str) -> None:
+    done = init(flag, host.openai)
     assert done.code == 0, done.err
     assert f"ok   provider local: {host.openai} responds" in done.err
     assert "the price of local:alpha, local:beta, local:gamma is unknown: no budget is set" in done.err
@@ -81,6 +82,17 @@ def test_a_host_is_tested_and_its_models_are_the_seats(host: ScriptedHost) -> No
     assert 'seats = ["local:alpha", "local:beta", "local:gamma"]' in text
     # Uncommented and filled in, the lines for prices and the budget are valid too.
     Path("new.toml").write_text(text.replace("# [", "[").replace("# input", "input").replace("# out", "out"))
+
+
+def test_two_hosts_of_one_name_are_two_providers(host: ScriptedHost) -> None:
+    with ScriptedHost(models=("delta",)) as other:
+        urls = (host.openai, other.openai, host.openai)
+        done = init(*(word for url in urls for word in ("--provider", url)))
+        assert done.code == 0, done.err
+    text = Path("new.toml").read_text()
+    assert [text.count(f'base_url = "{url}"') for url in urls[:2]] == [1, 1]
+    assert "[providers.local-2]" in text
+    assert "local-2:delta" in text
 
 
 def test_a_budget_of_another_file_does_not_stop_a_panel_without_prices(host: ScriptedHost) -> None:

@@ -45,6 +45,7 @@ def swapped(name: str, place: int) -> str:
         (["ask", "Why?", "--timeout", "5"], "no option --timeout; did you mean --deadline?"),
         (["ask", "Why?", "--system", "x"], "no option --system; did you mean --instructions?"),
         (["ask", "Why?", "--no-tool"], "no option --no-tool; did you mean --no-tools?"),
+        (["init", "--yes"], "no option --yes; did you mean --no-input? (see pnyx init"),
         (["runs", "--since", "2026-01-01"], "no option --since (see pnyx runs"),
         (["ask", "Why?", "--file"], "--file needs a value: --file PATH (see pnyx ask"),
         (["ask", "Why?", "--budget", "$0.5"], "'$0.5' is not a number above zero; write 0.5 (see"),

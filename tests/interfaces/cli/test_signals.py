@@ -302,36 +302,6 @@ def test_plain_a_dumb_terminal_and_no_color_are_respected(
     assert not re.search(r"\x1b\[[0-9;]*m", tty.text)
 
 
-def test_at_a_terminal_the_question_is_prompted_for(lab: ScriptedHost) -> None:
-    with screen("ask", "--json", "--plain") as tty:
-        tty.wait_for("Question: ")
-        tty.type("Why is it so?\n")
-        assert tty.end() == 0
-    assert '"question": "Why is it so?"' in tty.text
-
-
-def test_ctrl_d_at_the_prompt_is_no_question(lab: ScriptedHost) -> None:
-    with screen("ask") as tty:
-        tty.wait_for("Question: ")
-        tty.type("\x04")
-        assert tty.end() == 2
-    assert re.search(r"Question: [^\n]*\r\n\S*pnyx: there is no question", tty.text), tty.text
-
-
-def test_with_no_input_there_is_no_prompt(lab: ScriptedHost) -> None:
-    with screen("ask", "--no-input") as tty:
-        assert tty.end() == 2
-    assert "no question: pass it as an argument" in tty.text
-
-
-def test_ctrl_c_at_the_prompt_exits_130_and_leaves_nothing(lab: ScriptedHost, home: Path) -> None:
-    with screen("ask") as tty:
-        tty.wait_for("Question: ")
-        tty.type("\x03")
-        assert tty.end() == 130
-    assert not (home / ".local").exists()
-
-
 def test_a_batch_that_cannot_write_waits_for_calls_in_flight_as_long_as_after_a_signal(
     lab: ScriptedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,38 @@ def test_stdin_is_checked_and_nothing_to_check_is_an_error(lab: ScriptedHost, fi
     assert len(lab.log) == sent
 
 
+WARNING = FINDING | {"level": "warning"}
+
+
+@pytest.mark.parametrize(
+    ("findings", "final_answer", "problem"),
+    [
+        ([FINDING], "pass", "a finding of it is an error"),
+        ([WARNING, FINDING], "pass", "a finding of it is an error"),
+        ([], "fail", "the panel's final answer is fail"),
+        ([], "**Fail**.", "the panel's final answer is fail"),
+        ([WARNING], "pass", None),
+    ],
+)
+def test_a_verdict_that_contradicts_itself_or_the_panel_is_no_pass(
+    lab: ScriptedHost,
+    files: tuple[str, ...],
+    findings: list[dict[str, Any]],
+    final_answer: str,
+    problem: str | None,
+) -> None:
+    verdict = json.dumps(PASSES | {"findings": findings})
+    in_words = f"It was read.\nFinal answer: {final_answer}"
+    lab.on("*", text=lambda request: verdict if "one JSON object" in request.text else in_words)
+    done = pnyx("verify", *files, "--require", "pass", "-q")
+    first, _, reasons, *_ = done.out.splitlines()
+    assert (done.code, first) == ((0, "pass") if problem is None else (3, "fail"))
+    assert reasons.startswith("All is well." if problem is None else f"The verdict says pass, but {problem}")
+    report = ElementTree.fromstring(pnyx("verify", *files, "-q", "--format", "junit").out)
+    assert (report.find("testcase[@name='verdict']/failure") is None) == (problem is None)
+    assert pnyx("verify", *files, "-q").code == 0
+
+
 def test_a_run_without_a_verdict_is_no_pass(lab: ScriptedHost, files: tuple[str, ...]) -> None:
     lab.on("*", status=400, message="not today")
     assert pnyx("verify", *files, "--require", "pass").code == 3

@@ -36,6 +36,7 @@ _ELSEWHERE = {
     "jsonl": ("stream", "events"),
     "limit": ("max", "count", "last"),
     "model": ("models", "seat", "seats", "llm"),
+    "no-input": ("yes", "non-interactive", "batch-mode"),
     "out": ("output", "outfile", "o", "save"),
     "panel": ("profile", "preset", "team"),
     "plain": ("no-color", "no-colour"),

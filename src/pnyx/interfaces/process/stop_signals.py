@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
-from typing import IO
 
-__all__ = ["stop_signals", "wait_for_input"]
+__all__ = ["stop_signals"]
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
@@ -19,20 +16,3 @@ def stop_signals() -> tuple[signal.Signals, ...]:
     if hangup is None or signal.getsignal(hangup) == signal.SIG_IGN:
         return signal.SIGINT, signal.SIGTERM
     return signal.SIGINT, signal.SIGTERM, hangup
-
-
-def wait_for_input(stream: IO[bytes]) -> None:
-    """Wait until `stream`, whose buffer is empty, can be read, or run the handler of a signal that arrives.
-
-    For the main thread. Python runs handlers before a read and when a read is interrupted. A signal between
-    the two would wait for the next line; here its byte in the pipe ends the wait.
-    """
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    before = signal.set_wakeup_fd(writer)
-    try:
-        select.select([stream.fileno(), reader], [], [])
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(reader)
-        os.close(writer)

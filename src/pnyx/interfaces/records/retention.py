@@ -26,9 +26,7 @@ EVERY_S = 3600.0
 
 def rule_of(age_s: float, keep: Collection[str], now: str) -> Rule:
     """Return the rule for runs older than `age_s` seconds. keep: as in `Rule`. now: of the database."""
-    with suppress(OverflowError):
-        return Rule(stamp(datetime.fromisoformat(now) - timedelta(seconds=age_s)), tuple(keep))
-    return Rule("", tuple(keep))  # older than any run
+    return Rule(stamp(datetime.fromisoformat(now) - timedelta(seconds=age_s)), tuple(keep))
 
 
 async def prune(

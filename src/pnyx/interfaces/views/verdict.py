@@ -10,15 +10,15 @@ from xml.etree import ElementTree
 from ..._version import __version__
 from ...core.caching.regex import regex
 
-__all__ = ["PASS", "REPORTS", "SCHEMA", "as_text"]
+__all__ = ["FAIL", "PASS", "REPORTS", "SCHEMA", "as_text", "contradiction"]
 
-PASS = "pass"
+PASS, FAIL = "pass", "fail"
 LEVELS = ("error", "warning", "note")
 """How serious a finding is, in SARIF's words."""
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        "verdict": {"enum": [PASS, "fail"]},
+        "verdict": {"enum": [PASS, FAIL]},
         "reasons": {"type": "string"},
         "findings": {
             "type": "array",
@@ -39,6 +39,20 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["verdict", "reasons", "findings"],
     "additionalProperties": False,
 }
+
+
+def contradiction(verdict: Mapping[str, Any], final_answer: str | None) -> str | None:
+    """Return why a verdict that says "pass" is not one, or None. final_answer: of the panel, in words.
+
+    One model writes the verdict after the panel has decided, and may contradict the panel, or itself.
+    """
+    if verdict["verdict"] != PASS:
+        return None
+    if any(one["level"] == LEVELS[0] for one in verdict["findings"]):
+        return "a finding of it is an error, which alone makes the material fail"
+    if (final_answer or "").strip(" .*_`").lower() == FAIL:
+        return "the panel's final answer is fail"
+    return None
 
 
 def as_text(verdict: Mapping[str, Any]) -> str:

@@ -12,20 +12,17 @@ from ....run.handle import RunHandle
 from ....run.options.resolve import resolve
 from ....run.options.responses import read_responses
 from ...process.open_settings import open_settings
-from ...process.stop_signals import wait_for_input
 from ...records.existing_database import existing_database
 from ...service.run_service import RunService
 from ...views.files import summary_words
 from ..files import FileFlags, files_in, note_files, piped, read_flags
 from ..options import to_request
 from ..terminal.follow import follow
+from ..terminal.input_text import MOST_BYTES, as_text
 from ..terminal.output import Output
 from .artifacts import artifact_writer
 
-__all__ = ["MOST_BYTES", "as_text", "ask", "read_question", "resume"]
-
-MOST_BYTES = 4 << 20
-"""Longest question on stdin; the largest context windows hold about as much."""
+__all__ = ["ask", "read_question", "resume"]
 
 
 def ask(
@@ -108,24 +105,9 @@ def read_question(argument: str | None, output: Output) -> str:
     if argument is None and sys.stdin is not None and sys.stdin.isatty():
         if output.no_input:
             raise UsageError('no question: pass it as an argument, or pass "-" and write it to stdin')
-        output.err.write(output.err.paint("Question: ", "bold"))
-        wait_for_input(sys.stdin.buffer)
-        raw = sys.stdin.buffer.readline(MOST_BYTES + 1)
-        if not raw.endswith(b"\n"):  # Ctrl-D
-            output.err.line()
-    else:
-        raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
+        # Only a terminal requires line editing, which Windows does not have.
+        from ..terminal.line_input import typed
+
+        return typed(output, "Question: ").strip("\r\n")
+    raw = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
     return as_text(raw).strip("\r\n")
-
-
-def as_text(raw: bytes) -> str:
-    """Decode a question, with CRLF as LF. Raises `UsageError` if it is too long or not UTF-8 text."""
-    if len(raw) > MOST_BYTES:
-        raise UsageError(f"the question on stdin is longer than {MOST_BYTES >> 20} MiB")
-    try:
-        question = raw.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as exc:
-        raise UsageError(f"the question on stdin is not UTF-8 (byte {exc.start})") from exc
-    if "\0" in question:
-        raise UsageError("the question on stdin is not text: it contains NUL")
-    return question

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -60,10 +60,9 @@ def init(
         raise ConfigError(f"{path} exists, and is never overwritten; write another file with --file PATH")
     person = not no_input and sys.stdin is not None and sys.stdin.isatty()
     base = open_settings()
-    tables = {} if base_url is None else _table(base_url)
-    names = [*providers, *tables, *(ref.partition(":")[0] for ref in models)] or _hosts(
-        output, base, tables, person
-    )
+    tables: dict[str, dict[str, str]] = {}
+    names = _named([*providers, *filter(None, [base_url])], tables)
+    names = [*names, *(ref.partition(":")[0] for ref in models)] or _hosts(output, base, tables, person)
     hosts = dict.fromkeys(names)
     settings = _settings({"providers": tables})
     for name in hosts:
@@ -134,11 +133,16 @@ def _ask_hosts(output: Output, settings: Settings, tables: dict[str, dict[str, s
         return parts
 
     ready_names = ", ".join(ready) or "embedded"
+    parts = click.prompt("   Names, with commas", default=ready_names, value_proc=known, err=True)
+    return _named(parts, tables)
+
+
+def _named(parts: Iterable[str], tables: dict[str, dict[str, str]]) -> list[str]:
+    """The names of providers, or of hosts by their URLs, each of which becomes a provider in `tables`."""
     names = list[str]()
-    for part in click.prompt("   Names, with commas", default=ready_names, value_proc=known, err=True):
+    for part in parts:
         if "://" in part:
-            new = _table(part)
-            tables |= new
+            tables |= (new := _table(part, tables))
             names += new
         else:
             names.append(part)
@@ -169,11 +173,18 @@ def _cap(settings: Settings) -> str | None:
     return None
 
 
-def _table(base_url: str) -> dict[str, dict[str, str]]:
-    """Return the table of a host that speaks OpenAI's API, under a name from its address."""
+def _table(base_url: str, tables: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the table of a host that speaks OpenAI's API, under a name from its address.
+
+    tables: those of other hosts, whose names it does not take.
+    """
     host = urlsplit(base_url).hostname or ""
     label = "local" if re.fullmatch(r"localhost|[\d.:]+", host) else re.sub(r"^(api|www)\.", "", host)
-    name = re.sub("[^a-z0-9_-]", "-", label.split(".")[0].lower()) or "host"
+    first = name = re.sub("[^a-z0-9_-]", "-", label.split(".")[0].lower()) or "host"
+    number = 1
+    while name in tables and tables[name]["base_url"] != base_url:
+        number += 1
+        name = f"{first}-{number}"
     table = {"kind": "openai", "base_url": base_url}
     if ENVIRONMENT.get(variable := _variable(name)):
         table["api_key_env"] = variable

@@ -20,7 +20,7 @@ from ....run.options.resolve import resolve
 from ....run.result import Result
 from ...process.open_settings import open_settings
 from ...service.run_service import RunService
-from ...views.verdict import PASS, REPORTS, SCHEMA, as_text
+from ...views.verdict import FAIL, PASS, REPORTS, SCHEMA, as_text, contradiction
 from ..files import FileFlags, note_files, read_flags
 from ..options import to_request
 from ..terminal.follow import follow
@@ -85,10 +85,13 @@ def _rubric(settings: Settings, path: Path) -> str:
 
 
 def _verdict(result: Result) -> dict[str, Any] | None:
-    """The verdict of a run that came to one."""
+    """The verdict of a run that came to one; "fail" for a "pass" that something contradicts."""
     if not result.answer or result.status in ("failed", "paused", "cancelled"):
         return None
     verdict: dict[str, Any] = json.loads(result.answer)
+    if problem := contradiction(verdict, result.final_answer):
+        reasons = f"The verdict says pass, but {problem}. {verdict['reasons']}"
+        verdict |= {"verdict": FAIL, "reasons": reasons}
     return verdict
 
 

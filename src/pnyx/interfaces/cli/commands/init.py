@@ -19,10 +19,15 @@ __all__ = ["init"]
     "--provider",
     "providers",
     multiple=True,
-    metavar="NAME",
-    help="Where models run: openai, anthropic, …, ollama, embedded. Repeatable. Default: whose key is set.",
+    metavar="NAME|URL",
+    help="Where models run: openai, anthropic, …, ollama, embedded, or the URL of a host that speaks "
+    "OpenAI's API. Repeatable. Default: whose key is set.",
 )
-@click.option("--base-url", metavar="URL", help="A host that speaks OpenAI's API, such as vLLM.")
+@click.option(
+    "--base-url",
+    metavar="URL",
+    help="A host that speaks OpenAI's API, such as vLLM; the same as --provider URL.",
+)
 @click.option(
     "-m",
     "--model",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import sys
 import termios
 import threading
@@ -18,36 +19,76 @@ from pathlib import Path
 from types import ModuleType
 
 from ....errors import UsageError
-from ..actions.ask import MOST_BYTES, as_text
+from ...process.stop_signals import stop_signals
+from .input_text import MOST_BYTES, as_text
 from .output import Output
 
-__all__ = ["History", "Lines"]
+__all__ = ["History", "Lines", "typed"]
 
+PASTE_S = 0.05
+"""Seconds within which the next line of a text that is pasted arrives."""
 MOST_LINES = 1000
 """Lines that the history keeps; older ones are deleted when it is read."""
 MOST_CHARS = 2000
 """Longest line that the history stores: long pasted text is not worth recalling."""
 
 
-class Lines:
-    """The lines of stdin. person: whether stdin is a terminal."""
+def typed(output: Output, prompt: str) -> str:
+    """Return what a person types at a prompt; pasted lines are one text. Empty at the end of the input.
 
-    def __init__(self, output: Output, history: Path) -> None:
+    Raises `KeyboardInterrupt` on a signal, and `UsageError` for lines behind the first that the terminal does
+    not mark as pasted: the shell would run them as commands.
+    """
+    try:
+        return asyncio.run(_typed(output, prompt))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+async def _typed(output: Output, prompt: str) -> str:
+    loop, task, lines = asyncio.get_running_loop(), asyncio.current_task(), Lines(output, None, signals=True)
+    assert task is not None
+    for number in stop_signals():
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        line = await lines.next(prompt)
+    finally:
+        for number in stop_signals():
+            loop.remove_signal_handler(number)
+    if line is None:
+        output.err.write("" if lines.pastes else "\n")  # readline has ended the line
+    elif select.select([sys.stdin], [], [], PASTE_S)[0]:
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        raise UsageError("the question has several lines: pipe it, as in pnyx ask - < FILE")
+    return line or ""
+
+
+class Lines:
+    """The lines of stdin. person: whether stdin is a terminal. pastes: whether pasted lines are one line.
+
+    history: the file of earlier lines, None for none. signals: whether Ctrl-C stays a signal.
+    """
+
+    def __init__(self, output: Output, history: Path | None, *, signals: bool = False) -> None:
         self.person = sys.stdin is not None and sys.stdin.isatty()
         self._output = output
         self._editor: _Editor | None = None
         if self.person and sys.stdout is not None and sys.stdout.isatty() and (module := _readline()):
-            self._editor = _Editor(module, output, History(history))
+            self._editor = _Editor(module, output, None if history is None else History(history), signals)
         self._pipe = _Pipe()
         self._prompt = ""
         self._waiting: asyncio.Future[str | None] | None = None
+
+    @property
+    def pastes(self) -> bool:
+        return self._editor is not None and self._editor.pastes
 
     async def next(self, prompt: str) -> str | None:
         """Read a line; None at the end and after `stop`. Raises `UsageError` if it is not UTF-8 text."""
         if sys.stdin is None:
             return None
         if self._editor is not None:
-            with self._editor.interrupt_as_key():
+            with self._editor.terminal():
                 return await self._on_thread(self._editor.read, prompt)
         self._prompt = prompt if self.person else ""
         self._output.err.write(self._prompt)
@@ -97,41 +138,49 @@ class Lines:
 class _Editor:
     """Line editing by readline."""
 
-    def __init__(self, readline: ModuleType, output: Output, history: History) -> None:
-        self._readline, self._history = readline, history
-        self._painted = output.out.painted
+    def __init__(self, readline: ModuleType, output: Output, history: History | None, signals: bool) -> None:
+        self._readline, self._history, self._signals = readline, history, signals
+        self.pastes = False
+        self._output = output
         readline.set_auto_history(False)
         if "libedit" in (readline.__doc__ or ""):
             readline.parse_and_bind("bind ^C ed-kill-line")
         else:
             readline.parse_and_bind('"\\C-c": kill-whole-line')
             # Pasted text is one question, however many lines it has. This requires escape sequences.
-            escapes = replace(output, quiet=False).live
-            readline.parse_and_bind(f"set enable-bracketed-paste {'on' if escapes else 'off'}")
-        for line in history.read():
+            self.pastes = replace(output, quiet=False).live
+            readline.parse_and_bind(f"set enable-bracketed-paste {'on' if self.pastes else 'off'}")
+        for line in history.read() if history else ():
             readline.add_history(line)
 
     def read(self, prompt: str) -> str | None:
         # \001 and \002 mark the part of the prompt that has no width on the screen.
-        styled = f"\001\x1b[1m\002{prompt}\001\x1b[0m\002" if self._painted else prompt
+        styled = f"\001\x1b[1m\002{prompt}\001\x1b[0m\002" if self._output.out.painted else prompt
         try:
             line = input(styled)
         except UnicodeDecodeError as exc:
             raise UsageError(f"the input is not UTF-8 (byte {exc.start})") from exc
-        if entry := self._history.add(line):
+        if self._history and (entry := self._history.add(line)):
             self._readline.add_history(entry)
         return line
 
     @contextlib.contextmanager
-    def interrupt_as_key(self) -> Iterator[None]:
-        """Make Ctrl-C a key; then restore the terminal, also if readline is still waiting for a line."""
+    def terminal(self) -> Iterator[None]:
+        """Make Ctrl-C a key, unless it stays a signal; then restore the terminal, also if readline is still
+        waiting for a line.
+        """
         descriptor = sys.stdin.fileno()
         before = termios.tcgetattr(descriptor)
         now = [*before[:6], list(before[6])]
-        now[6][termios.VINTR] = bytes([os.fpathconf(descriptor, "PC_VDISABLE")])
+        if not self._signals:
+            now[6][termios.VINTR] = bytes([os.fpathconf(descriptor, "PC_VDISABLE")])
         termios.tcsetattr(descriptor, termios.TCSANOW, now)
         try:
             yield
+        except BaseException:
+            if self.pastes:  # readline, which is still waiting, does not leave the mode
+                self._output.err.write("\x1b[?2004l")
+            raise
         finally:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(descriptor, termios.TCSANOW, before)
