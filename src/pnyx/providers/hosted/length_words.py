@@ -20,7 +20,7 @@ TOO_LONG = regex(
     r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted)"
     r"|shift is disabled)(?![a-z])|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
-    r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document)s?"
+    r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document|chat)s?"
     r"(?: \([^)]*\)| tokens?| array| list| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
     r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
     r"(?:not|n't|no longer) fits?\b"

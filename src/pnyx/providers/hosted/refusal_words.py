@@ -75,7 +75,7 @@ NOT_OFFERED = regex(
     r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept|offer|do )|unsupported"
     r"|(?<!service )(?<!temporarily )(?<!currently )unavailable|\bno \w+ support\b|(?:\bcannot"
     r"|can't) call|(?:requires|with) --"
-    r"|no endpoints found that|extra inputs|disabled|不支持",
+    r"|no endpoints found that|extra inputs|cannot be used with (?:this|the) model|disabled|不支持",
     re.IGNORECASE,
 )
 SCHEMA_REFUSED = regex(
