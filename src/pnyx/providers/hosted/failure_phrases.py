@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import tomllib
 from collections.abc import Sequence
@@ -18,8 +19,9 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|[。\uff01\uff1f\n]")
 
 @lru_cache(maxsize=64)
 def in_english(message: str) -> str:
-    """`message` with the phrases of `failure_phrases.toml` in English, and the rest as it is."""
+    """`message` with the phrases of the tables in English and plain signs, and the rest as it is."""
     meanings, words = _phrases()
+    message = _plain(message)
     if _HAN.search(message) and not _KANA_OR_HANGUL.search(message):
         message = _simplified(message)
     found = [
@@ -38,6 +40,33 @@ def in_one_sentence(parts: Sequence[re.Pattern[str]], message: str) -> bool:
     return any(all(part.search(sentence) for part in parts) for sentence in sentences)
 
 
+def _plain(message: str) -> str:
+    """`message` as the tables have it: signs of ASCII, single blanks, no escapes, "is not" for "isn't"."""
+    if "&" in message:
+        message = html.unescape(message)
+    if "\\u" in message:
+        message = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), message)
+    message = message if message.isascii() else message.translate(_SIGNS)
+    if quoted := _ALL_QUOTED.fullmatch(message):
+        message = quoted[1]
+    message = _BOLD.sub(r"'\1'", _ASIDE.sub(" ", message))
+    return _SHORT.sub(" not", _BLANKS.sub(" ", message).strip().replace("can't", "cannot"))
+
+
+_ALL_QUOTED = re.compile(r"\s*\"([^\"]*)\"\s*")
+_BOLD = re.compile(r"\*\*(\w{1,40})\*\*")
+_ASIDE = re.compile(
+    r"[(\[]?\b(?:request|req|trace|correlation|log|session)[ _-]?ids?\b\W{0,3}(?=[\w-]*\d)[\w-]{4,80}[)\]]?"
+    r"|\A\W{0,2}[\[(<]4\d\d[\])>]|\bHTTP(?: status)?(?: code)?:? 4\d\d(?!\d)",
+    re.IGNORECASE,
+)
+"""What gateways put beside a message: numbers that are no sizes, and a name of no part of a prompt."""
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_SHORT = re.compile(r"(?<=[a-z])n't\b")
+_SIGNS = str.maketrans(
+    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u00a0\u202f\u2011", '\'\'"""""  -', "\u200b\u2060\ufeff\u00ad"
+)
+_BLANKS = re.compile(r"[ \t]{2,}|\t")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _KANA_OR_HANGUL = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
 

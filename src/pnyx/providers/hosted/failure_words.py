@@ -230,7 +230,7 @@ FILTERED = regex(
 
 UNSAFE = (
     regex(
-        r"moderat|safety|polic(?:y|ies)|guardrail|sensitive|inappropriate|harmful|审核|敏感|违规",
+        r"moderat|safety|polic(?:y|ies)|\bguard(?:s|rails?)?\b|sensitive|inappropriate|harmful|审核|敏感|违规",
         re.IGNORECASE,
     ),
     regex(
@@ -330,7 +330,8 @@ NO_CHANNEL = regex(r"no available channels? for model|无可用渠道", re.IGNOR
 
 UNABLE = regex(
     r"\b(?:image|vision|multimodal)\w*\b[^.]{0,40}(?:not supported|unsupported|only supported|not support)"
-    r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)|requires? more (?:\w+ ){0,2}memory",
+    r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)|requires? more (?:\w+ ){0,2}memory"
+    r"|insufficient system resources",
     re.IGNORECASE,
 )
 """What a model cannot do, though its server sends status 500: read images, or fit into the memory."""

@@ -130,7 +130,7 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
     if kind in ("rate_limited", "overloaded"):
         wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
     wrote = kind == "malformed" and found.status != 0
-    about_request = (final == "" and not wrote) or affordable(found.message) is not None
+    about_request = (final == "" and not wrote) or affordable(found.english) is not None
     billed = headers is not None and (wrote or found.status in MAY_HAVE_COST)
     return HostError(kind, found, wait, billed, about_request)
 
@@ -175,13 +175,13 @@ def _final_kind(found: Report) -> str:
 def _is_filtered(status: int, found: Report) -> bool:
     """Whether a filter refuses the request. Words of a broken server may be about a filter that failed."""
     if status >= 500:
-        return bool(FILTERED.search(found.code) or JUDGED.search(found.message))
+        return bool(FILTERED.search(found.code) or JUDGED.search(found.english))
     return bool(FILTERED.search(found.words)) or found.has(UNSAFE)
 
 
 def _without_advice(found: Report) -> Report:
     """`found` without advice on how to raise a limit, if a rate remains: buying credits is not its cause."""
-    cause = replace(found, message=ADVICE.sub("", found.message))
+    cause = replace(found, message=ADVICE.sub("", found.english))
     return cause if RATE.search(cause.english) else found
 
 

@@ -60,7 +60,9 @@ _ROOMS = [
 _TOTAL = regex(r"completion|output|max_total|current length|request(?:ed|s)?\b[^.\d]{0,4}\d", re.IGNORECASE)
 """Words beside a number that is the prompt and the output limit together."""
 _ALONE = regex(
-    r"(?:input|prompt)s? (?:token|length|is\b|has\b|contains|size)|in the (?:messages|prompt)", re.IGNORECASE
+    r"(?:input|prompt)s? (?:token|length|is\b|has\b|contains|size)|in the (?:messages|prompt)"
+    r"|request \(\d+ tokens\)",
+    re.IGNORECASE,
 )
 
 

@@ -17,6 +17,7 @@ LONGEST_RESET_S = 60.0
 
 MAX_CHARS = 8_000
 """Of a body, in which a wait is searched."""
+_BLANKS = regex(r"[ \t\u00a0\u202f]+")
 _DURATION = (
     r"(?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)"
     r"(?![a-z])(?:\s*,)?\s*(?:and\s+)?)+"
@@ -87,7 +88,7 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     for name in RETRY_AFTER:
         if (header := headers.get(name)) and (wait := _reset(header)) is not None:
             return wait
-    body = body[:MAX_CHARS]
+    body = _BLANKS.sub(" ", body[:MAX_CHARS])
     for found in (_field(body), _words(body), _quoted_reset(body)):
         if found is not None:
             return found
