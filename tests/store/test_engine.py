@@ -165,9 +165,9 @@ async def test_waiting_writes_share_a_commit(database_url: str) -> None:
     sizes: list[int] = []
     write = database._backend.write
 
-    async def counted(works: list[object], **options: Any) -> list[object]:
+    async def counted(works: list[object]) -> list[object]:
         sizes.append(len(works))
-        return await write(works, **options)  # type: ignore[arg-type]
+        return await write(works)  # type: ignore[arg-type]
 
     database._backend.write = counted  # type: ignore[method-assign, assignment]
     await asyncio.gather(

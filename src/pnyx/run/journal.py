@@ -316,13 +316,13 @@ class Journal:
                 self._failure = exc
 
         self._unapplied += not applied
-        return self.database.submit(work, committed, failed, _append_all, quick=True)
+        return self.database.submit(work, committed, failed, _append_all)
 
     def _claim(self, unit: _Unit) -> list[Event]:
         """Return the buffered events that `unit` writes: earlier ones that no other unit writes.
 
-        Runs once for each attempt to commit, perhaps in another thread; meanwhile the event loop only adds
-        to the buffer.
+        Runs in the writer's thread, once for each attempt to commit; meanwhile the event loop only adds to
+        the buffer.
         """
         claimed = [b for b in self._buffer[:] if b.order < unit.order and b.is_free_for(unit)]
         for buffered in claimed:

@@ -1,7 +1,7 @@
 """The database: one interface, two back ends, and group commit.
 
 Work is a plain function of a SQLAlchemy `Connection`. Writes are queued, and all that wait are
-committed together, so that calls that finish together share one fsync. On SQLite one thread at a time uses
+committed together, so that calls that finish together share one fsync. On SQLite one thread owns
 the writing connection (`store.sqlite`); on PostgreSQL the same functions run in greenlets
 (`store.postgresql`).
 """
@@ -38,8 +38,6 @@ __all__ = ["Database"]
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 GATHER_TURNS = 4
-FEW = 4
-"""How many quick writes, one transaction of which takes about a millisecond."""
 CONVERT_S = 2.0
 """Seconds for which the command that migrates a database converts its rows before it does its work."""
 SAME_S = 2.0
@@ -49,9 +47,7 @@ PROBE_BYTES = 1 << 18
 
 
 class _Backend(Protocol):
-    async def write(
-        self, works: Sequence[Work], *, repeatable: bool = False, quick: bool = False
-    ) -> list[Any]: ...
+    async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]: ...
 
     async def read(self, work: Work, *, snapshot: bool = False) -> Any: ...
 
@@ -74,7 +70,6 @@ class _Item(NamedTuple):
     done: Callable[[Any], None] | None = None
     failed: Callable[[Exception], None] | None = None
     finish: Finish | None = None
-    quick: bool = False
 
 
 class Database:
@@ -159,17 +154,15 @@ class Database:
         done: Callable[[Any], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
         finish: Finish | None = None,
-        quick: bool = False,
     ) -> asyncio.Future[Any]:
         """Append a write to the queue and return the future of its result; to cancel it changes nothing else.
 
-        finish: see `Finish`; writes with the same one share it. quick: whether it takes less than a
-        millisecond; SQLite carries out a few of these on the thread of the event loop, see `SQLite.write`.
+        finish: see `Finish`; writes with the same one share it.
         done: called with the result right after the commit, in the order of the writes, before any waiting
         task resumes. failed: called in its place, with the reason, if nothing is written.
         """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Item(work, future, done, failed, finish, quick))
+        self._waiting.append(_Item(work, future, done, failed, finish))
         if self._writer is None:
             self._writer = asyncio.create_task(self._drain())
         return future
@@ -288,8 +281,7 @@ class Database:
     async def _commit(self, group: Sequence[_Item]) -> None:
         try:
             with StoreErrors(self.name):
-                quick = len(group) <= FEW and all(item.quick for item in group)
-                results = list(chain.from_iterable(await self._backend.write(_works(group), quick=quick)))
+                results = list(chain.from_iterable(await self._backend.write(_works(group))))
         except asyncio.CancelledError:
             _fail(group, StoreError(f"database {self.name}: a write was interrupted"))
             raise

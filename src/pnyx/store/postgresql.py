@@ -108,9 +108,7 @@ class PostgreSQL:
         self._was_reached = self._was_written = False
         self._has_marks = False
 
-    async def write(
-        self, works: Sequence[Work], *, repeatable: bool = False, quick: bool = False
-    ) -> list[Any]:
+    async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
         mark = {"writer": self._name, "mark": secrets.token_hex(8)}
         results: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""The SQLite back end: one thread that writes, with some help of the event loop's, and a few that read.
+"""The SQLite back end: one thread that writes, and a few that read.
 
 Why it uses no async driver: design/store.md.
 """
@@ -6,7 +6,6 @@ Why it uses no async driver: design/store.md.
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import sqlite3
 import time
@@ -29,10 +28,6 @@ __all__ = ["BUSY_S", "INCREMENTAL", "SQLite", "prepare_file"]
 
 BUSY_S = 30.0
 """Seconds that a write waits for another process's transaction."""
-SLOW_S = 0.01
-"""Seconds of the event loop that a quick write may take. Behind a longer one the thread writes."""
-REST = 100
-"""For how many times as long as that write took."""
 NO_ROOM = ("SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_WRITE", "SQLITE_FULL")
 """Names of the errors of SQLite on a disk without room for its files."""
 INCREMENTAL = 2
@@ -62,53 +57,15 @@ class SQLite:
         # Long reads take all readers for seconds, in which the database works.
         self._checker = self._writer if alone else ThreadPoolExecutor(1, "pnyx-check")
         self._connection: Connection | None = None
-        self._in_thread = 0
-        """How many writes the thread has, which may be using the connection."""
-        self._slow_until = math.inf if alone else 0.0
-        """Until when the thread carries out quick writes too."""
 
-    async def write(
-        self, works: Sequence[Work], *, repeatable: bool = False, quick: bool = False
-    ) -> list[Any]:
-        """quick: whether the works take about a millisecond. Then they are carried out here, unless that has
-        to wait, or the disk was slow before: to wake the thread, and to be woken by it, can cost as much."""
-        if quick and not self._in_thread and time.monotonic() >= self._slow_until:
-            results = self._write_here(works)
-            if results is not None:
-                return results
-        self._in_thread += 1
+    async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
         written = asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
-        written.add_done_callback(self._leave_thread)
         try:
             return await asyncio.shield(written)
         except asyncio.CancelledError:
             # The thread commits anyway, and other tasks may wait for the result.
             await asyncio.wait([written])
             return written.result()
-
-    def _leave_thread(self, _: object) -> None:
-        self._in_thread -= 1
-
-    def _write_here(self, works: Sequence[Work]) -> list[Any] | None:
-        """Write on the thread of the event loop. Return None if that has to wait for another process."""
-        if self._connection is None:
-            return None
-        began, driver = time.monotonic(), driver_of(self._connection)
-        driver.execute("PRAGMA busy_timeout=0")
-        try:
-            with self._connection.begin():
-                try:
-                    driver.execute("BEGIN IMMEDIATE")
-                except sqlite3.OperationalError as exc:
-                    if exc.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-                        return None
-                    raise
-                return [work(self._connection) for work in works]
-        finally:
-            driver.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
-            took = time.monotonic() - began
-            if took > SLOW_S:
-                self._slow_until = began + took * REST
 
     def _write(self, works: Sequence[Work]) -> list[Any]:
         if self._connection is None:
