@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pnyx.providers.hosted.failure_phrases import TABLE as FAILURES
-from pnyx.providers.hosted.failure_phrases import in_english
+from pnyx.providers.hosted.failure_phrases import _phrases, in_english
 from tests.hosts.test_errors import KINDS, TABLE, Row, answer, output_limit
 from tests.hosts.test_errors import rows as rows_of
 from tests.support.rows import rows
@@ -110,3 +110,13 @@ def test_english_has_no_words_of_another_meaning_in_another_language() -> None:
 def test_a_wait_is_read_in_any_language(sentence: str, wait: float | None) -> None:
     error = reported(sentence, 429).error
     assert (error.kind, error.retry_after) == ("rate_limited", wait)
+
+
+def test_a_phrase_that_is_not_looked_for_in_ascii_matches_none() -> None:
+    bodies = [param.values[0].body for param in rows_of(*KINDS)]
+    text = "\n".join(body for body in bodies if isinstance(body, str) and body.isascii())
+    assert len(text) > 100_000
+    skipped = [phrase for _, phrases in _phrases()[0] for phrase in phrases if not phrase.may_be_ascii]
+    assert len(skipped) > 50
+    for phrase in skipped:
+        assert not all(part.search(text) for part in phrase.parts), [part.pattern for part in phrase.parts]

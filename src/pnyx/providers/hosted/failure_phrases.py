@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["in_english", "in_one_sentence"]
 
@@ -24,10 +24,13 @@ def in_english(message: str) -> str:
     message = _plain(message)
     if _HAN.search(message) and not _KANA_OR_HANGUL.search(message):
         message = _simplified(message)
+    sentences, is_ascii = _sentences(message), message.isascii()
     found = [
         english
         for english, alternatives in meanings
-        if any(in_one_sentence(parts, message) for parts in alternatives)
+        if any(
+            _in_one(sentences, parts) for parts, may_be_ascii in alternatives if may_be_ascii or not is_ascii
+        )
     ]
     for english, pattern in words:
         message = pattern.sub(f" {english} ", message)
@@ -36,7 +39,15 @@ def in_english(message: str) -> str:
 
 def in_one_sentence(parts: Sequence[re.Pattern[str]], message: str) -> bool:
     """Whether a sentence of `message` has each of the parts, in any order."""
-    sentences = _SENTENCE_ENDS.split(message)
+    return _in_one(_sentences(message), parts)
+
+
+def _sentences(message: str) -> list[str]:
+    """Those of `message`, each once: a host may repeat itself, and all phrases are looked for in each."""
+    return list(dict.fromkeys(_SENTENCE_ENDS.split(message)))
+
+
+def _in_one(sentences: Sequence[str], parts: Sequence[re.Pattern[str]]) -> bool:
     return any(all(part.search(sentence) for part in parts) for sentence in sentences)
 
 
@@ -98,12 +109,35 @@ def _table() -> dict[str, Any]:
     return table
 
 
+class _Phrase(NamedTuple):
+    """The parts of a phrase, all in one sentence. may_be_ascii: whether a text of ASCII may have them."""
+
+    parts: Sequence[re.Pattern[str]]
+    may_be_ascii: bool
+
+    @classmethod
+    def of(cls, parts: Sequence[str]) -> _Phrase:
+        compiled = [re.compile(part, re.IGNORECASE) for part in parts]
+        return cls(compiled, not any(map(_is_beyond_ascii, parts)))
+
+
+def _is_beyond_ascii(part: str) -> bool:
+    """Whether each alternative of a pattern has letters, none of them in ASCII. An escaped letter is none."""
+    return not any(
+        fragment.isascii() or _ASCII_LETTER.search(fragment) for fragment in _ESCAPED.sub("", part).split("|")
+    )
+
+
+_ESCAPED = re.compile(r"\\.")
+_ASCII_LETTER = re.compile(r"[A-Za-z]")
+
+
 @cache
-def _phrases() -> tuple[list[tuple[str, list[list[re.Pattern[str]]]]], list[tuple[str, re.Pattern[str]]]]:
+def _phrases() -> tuple[list[tuple[str, list[_Phrase]]], list[tuple[str, re.Pattern[str]]]]:
     """Read and compiled at the first failure: most processes see none."""
     table = _table()
     meanings = [
-        (english, [[re.compile(part, re.IGNORECASE) for part in parts] for parts in alternatives])
+        (english, [_Phrase.of(parts) for parts in alternatives])
         for english, alternatives in table["meanings"].items()
     ]
     words = [
