@@ -179,7 +179,7 @@ def pdf(file: io.BytesIO) -> str:
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, PyPdfError
 
-    logging.disable()
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)  # stderr is for what the job says
     try:
         reader = PdfReader(file)
         if reader.is_encrypted and not reader.decrypt(""):

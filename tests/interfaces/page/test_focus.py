@@ -44,17 +44,6 @@ def test_who_cancels_a_run_goes_on_from_its_end(tab: Tab, models: ScriptedHost) 
     expect(tab.verdict).to_be_focused()
 
 
-def test_who_resumes_a_run_goes_on_in_its_page(tab: Tab, models: ScriptedHost) -> None:
-    page = tab.page
-    page.get_by_text("Limits and options").click()
-    page.get_by_label("Budget").fill("0.000001")
-    tab.ask()
-    models.on("*", hang=True)
-    press(page.get_by_role("button", name="Resume"))
-    expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_visible()
-    expect(page.locator("main")).to_be_focused()
-
-
 def test_what_is_removed_gives_the_focus_to_its_neighbour(tab: Tab, models: ScriptedHost) -> None:
     page = tab.page
     press(page.get_by_label("remove a seat of lab:beta"))
