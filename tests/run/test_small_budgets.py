@@ -166,6 +166,10 @@ SHARED: list[tuple[str, int, dict[str, Any]]] = [
     ("auto", 4, {"classes": CLASSES}),
     ("auto", 7, {"classes": CLASSES, "factor": 4.0}),
     ("auto", 7, {"classes": CLASSES, "thoughts": 1500}),
+    # Every call costs all that is reserved, and seats that do not agree are asked more often than usual.
+    ("sample", 3, {"silent": True}),
+    ("sample", 7, {"silent": True, "thoughts": 1500}),
+    ("moa", 4, {"silent": True, "factor": 4.0}),
 ]
 
 
