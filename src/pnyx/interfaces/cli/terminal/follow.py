@@ -42,7 +42,7 @@ __all__ = [
     "note_embedded",
     "report_halt",
 ]
-REFUSED = re.compile(r"HTTP 40[13]\b")
+REFUSED = re.compile(r"(?<!the proxy answers )HTTP 40[13]\b")
 """A host does not accept the key."""
 
 GRACE_S = 10.0
