@@ -168,7 +168,7 @@ async def test_a_name_of_the_settings_is_a_model(client: Any, lab: ScriptedHost)
     assert (await client.models.retrieve("pnyx/council:quick")).id == "pnyx/council:quick"
     with pytest.raises(openai.NotFoundError) as caught:
         await client.models.retrieve("gpt-9")
-    with pytest.raises(openai.NotFoundError, match="'counsil:quick'; did you mean pnyx/council:quick[?]"):
+    with pytest.raises(openai.NotFoundError, match=r"'counsil:quick'; did you mean pnyx/council:quick[?]"):
         await client.models.retrieve("counsil:quick")
     assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
     await client.chat.completions.create(
