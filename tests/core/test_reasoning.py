@@ -190,7 +190,8 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
         ("Here is my thought process: I count.", "", "Here is my thought process: I count."),
         ("analysis of it: 4", "", "analysis of it: 4"),
         ("<think>a</think><|begin_of_solution|>b<|end_of_solution|>", "a", "b"),
-        ("[think]a[/think]b", "", "[think]a[/think]b"),
+        ("[think]a[/think]b", "a", "b"),
+        ("[Thinking] a[/Thinking] b", "", "[Thinking] a[/Thinking] b"),
         ("x < y, <b>bold</b>, [1] and <", "", "x < y, <b>bold</b>, [1] and <"),
     ],
 )

@@ -192,3 +192,31 @@ def test_a_history_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
     history = History(tmp_path / "file" / "history")
     assert history.read() == []
     assert history.add("Why?") == "Why?"
+
+
+def test_pasted_text_is_one_question_also_if_stdout_is_no_terminal(lab: ScriptedHost, tmp_path: Path) -> None:
+    lab.on("*", text="So.")
+    with open("answers", "wb") as answers, screen("chat", "-p", "single", stdout=answers) as tty:
+        tty.wait_for("\x1b[?2004h")
+        tty.type("\x1b[200~Is this\nright?\x1b[201~\n")
+        tty.wait_for("single 2> ")
+        tty.type("\x04")
+        tty.end()
+    assert pnyx("runs", "--json").json[0]["question"] == "Is this\nright?"
+    assert (tmp_path / "answers").read_text() == "So.\n"
+
+
+def test_what_is_typed_during_a_debate_is_the_next_line(lab: ScriptedHost) -> None:
+    answered = threading.Event()
+    lab.on("*", until=answered.is_set, text="So.")
+    with screen("chat", "-p", "single") as tty:
+        tty.wait_for("single 1> ")
+        tty.type("First?\n")
+        tty.wait_for("\x1b[?25l")
+        tty.type("Second?\n")
+        answered.set()
+        tty.wait_for("single 3> ")
+        tty.type("\x04")
+        assert tty.end() == 0
+    assert tty.text.count("Second?\r\n") == 1  # as a line of the prompt, and not inside the view
+    assert [run["question"] for run in pnyx("runs", "--json").json] == ["Second?", "First?"]

@@ -28,6 +28,9 @@ retries = 1
 class _Page(BaseHTTPRequestHandler):
     """A web server that knows nothing of models."""
 
+    def do_CONNECT(self) -> None:
+        self.send_error(403)
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         body = b"<!doctype html><html><title>Welcome!</title></html>"
@@ -173,3 +176,11 @@ def test_a_proxy_that_cannot_be_used(
     lines = ask(tmp_path, "http://pnyx.invalid/v1")
     check(lines, "pnyx.invalid: ", words)
     assert "planted" not in "".join(lines)
+
+
+def test_a_proxy_that_refuses_says_nothing_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with web_server() as port:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
+        lines = ask(tmp_path, "https://pnyx.invalid/v1")
+    check(lines, "pnyx.invalid: ", "the proxy answers HTTP 403: Forbidden: check HTTPS_PROXY")
+    assert "key" not in "".join(lines).replace("keys and models", "")

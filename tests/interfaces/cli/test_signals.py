@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ import pytest
 
 from pnyx.interfaces import cli
 from tests.faults.trial import handled, interrupt, soon
-from tests.interfaces.shell import Screen, interpreter, pnyx, screen, spawn
+from tests.interfaces.shell import interpreter, pnyx, screen, spawn
 from tests.support.forked import Process
 from tests.support.scripted import ScriptedHost
 
@@ -205,22 +204,6 @@ def test_a_closed_pipe_of_events_stops_the_run(lab: ScriptedHost) -> None:
     assert pnyx("runs", "--json").json[0]["status"] == "paused"
 
 
-@pytest.mark.parametrize("args", [("protocols",), ("--help",), ("--version",), ("ask", "--help")])
-def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple[str, ...]) -> None:
-    with open("/dev/full", "w") as full, interpreter(*args, stdout=full) as process:
-        _, err = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert err == b"pnyx: cannot write the output: No space left on device\n"
-
-
-def test_without_stdout_and_stderr_a_run_can_still_be_resumed(run_id: str) -> None:
-    command = '"$0" -m pnyx resume "$1" >&- 2>&-'
-    done = subprocess.run(
-        ["sh", "-c", command, sys.executable, run_id], stdin=subprocess.DEVNULL, timeout=120
-    )
-    assert done.returncode == 0
-
-
 def test_the_live_view_shows_the_seats_and_is_removed_at_the_end(lab: ScriptedHost) -> None:
     lab.on("beta", text="It is \x1b]52;c;aGk=\x07not so, \u202ethough.", drip=(40, 0.02))
     shown = threading.Event()
@@ -236,27 +219,6 @@ def test_the_live_view_shows_the_seats_and_is_removed_at_the_end(lab: ScriptedHo
     after = tty.text.rpartition("\x1b[?25h")[2]
     assert "Final answer: " in after
     assert "dissent (2)" in after
-
-
-def test_ctrl_z_gives_the_terminal_back_and_the_view_is_drawn_again(lab: ScriptedHost) -> None:
-    resumed = threading.Event()
-    lab.on("alpha", until=resumed.is_set)
-    shown, hidden = "\x1b[?25h", "\x1b[?25l"
-    with screen("ask", "Why?") as tty:
-        tty.wait_for(" of 1 · propose · $")
-        for times in (2, 3):
-            # A process that no shell waits for goes on at once, but does before it what others do.
-            tty.type("\x1a")
-            soon(partial(_has, tty, hidden, times))
-        resumed.set()
-        assert tty.end() == 0
-    assert tty.text.count(hidden) == tty.text.count(shown) > 2
-
-
-def _has(tty: Screen, text: str, times: int) -> bool:
-    while select.select([tty.master], [], [], 0)[0]:
-        tty.seen += os.read(tty.master, 65536)
-    return tty.text.count(text) >= times
 
 
 def test_a_terminal_that_closes_loses_no_call(lab: ScriptedHost) -> None:

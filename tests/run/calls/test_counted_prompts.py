@@ -47,7 +47,7 @@ def most(
     counted: CountedPrompts, one: Ask, tools: tuple[ToolSpec, ...] = (), bound: int | None = None
 ) -> int:
     text = "\n".join(texts(one, tools))
-    return counted.bound(tuple(prefixes(one)), text, one.seat.name, bound or whole(one)).most
+    return counted.bound(tuple(prefixes(one)), lambda: text, one.seat.name, bound or whole(one)).most
 
 
 @given(PIECES, PIECES, PIECES)

@@ -197,13 +197,13 @@ async def test_a_host_that_charges_more_than_it_counted_is_not_believed_again(ma
 def test_what_was_asked_is_forgotten_once_a_host_charges_more() -> None:
     counted, one, two = CountedPrompts(), ((10, b"a"), (20, b"b")), ((10, b"a"), (30, b"c"))
     counted.note_asked(one, 100, 200)
-    assert counted.bound(two, "x" * 30, "m", 10**6).counted == 102
+    assert counted.bound(two, lambda: "x" * 30, "m", 10**6).counted == 102
     counted.compare(one, 102)
     assert counted.may_ask
     counted.note(one, 103)
     counted.compare(one, 103)
     assert not counted.may_ask
-    assert counted.bound(two, "x" * 30, "m", 10**6).counted == 103
+    assert counted.bound(two, lambda: "x" * 30, "m", 10**6).counted == 103
 
 
 @pytest.fixture(params=["anthropic", "google", "openai vllm", "openai llama.cpp"])

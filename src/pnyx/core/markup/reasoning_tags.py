@@ -43,8 +43,7 @@ an answer follows that is no further part of a document."""
 _ATTRIBUTES = r"\s[^<>\n]{0,80}"
 
 _PAIRS = {
-    "[THINK]": "[/THINK]",  # Magistral
-    "[REASONING]": "[/REASONING]",
+    **{f"[{name}]": f"[/{name}]" for name in ("THINK", "Think", "think", "REASONING")},  # Magistral
     "◁think▷": "◁/think▷",  # Kimi
     **{"<|channel>thought": "<channel|>", "<|channel>": "<channel|>"},  # Gemma 4
     "<unused94>thought": "<unused95>",  # MedGemma
@@ -69,7 +68,7 @@ _TAG_FORMS = (
     rf"(?P<opens_message>{_MESSAGE_STARTS}(?:analysis|commentary){_MESSAGE_TEXT})"
     rf"|(?P<closes_message>{_MESSAGE_STARTS}final{_MESSAGE_TEXT})"
     rf"|(?i:{_DETAILS}|(?P<closes_details></details\s?>))"
-    rf"|(?i:<(?P<opens>{_NAME})(?:{_ATTRIBUTES})?>|</(?P<closes>{_NAME})\s?>)"
+    rf"|(?i:<(?P<opens>{_NAME})(?:{_ATTRIBUTES})?(?<!/)>|</(?P<closes>{_NAME})\s?>)"
     rf"|(?P<opens_other>{'|'.join(map(re.escape, _PAIRS))})"
     rf"|(?P<closes_other>{'|'.join(map(re.escape, _PAIRS.values()))})"
     r"|<\|(?:begin_of_|start_of_)?(?P<opens_bar>thinking|thoughts?|reasoning)\|>"
@@ -122,9 +121,10 @@ TURN_STARTS = (
     *("<|im_start|>assistant", "<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model"),
     *("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<｜Assistant｜>", "<|assistant|>", "<|im_assistant|>"),
     *("<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<bos>", "<s> ", "[/INST]", "[|assistant|]"),
-    "<|start|>assistant<|message|>",
+    *("<|start|>assistant<|message|>", "<think/>", "<think />"),
 )
-"""Tokens by which chat templates begin the turn of the model, which a server may leave before its text."""
+"""Tokens by which chat templates begin the turn of the model, or say that it does not think, which a
+server may leave before its text."""
 _WRAPPER_NAME = r"(?:final_?)?(?:answer|response|output|solution)|final"
 WRAPPER = regex(rf"(?i)<(?P<name>{_WRAPPER_NAME})>")
 """Tags in which models that were trained to think put their answer, behind their thoughts."""

@@ -74,6 +74,10 @@ class _Wordings:
             for cue in cues.split("|"):
                 self._numbers[cue].append(number)
 
+    def may_match(self, text: str) -> bool:
+        """Return whether a sentence of `text` may match one of the patterns."""
+        return any(map(text.__contains__, self._numbers))
+
     def candidates(self, sentence: str) -> Iterator[re.Pattern[str]]:
         """Yield the patterns that `sentence` may match, in their order."""
         for number in sorted({n for cue, some in self._numbers.items() if cue in sentence for n in some}):
@@ -98,7 +102,10 @@ def _blank_quotations(text: str) -> str:
 
 
 def _scan(plain_text: str) -> str | None:
-    for sentence in _SENTENCE.finditer(plain_text.translate(_LOWER)):
+    lower = plain_text.translate(_LOWER)
+    if not (_CONCEDED.may_match(lower) or _PRAISE.may_match(lower)):
+        return None  # as in most replies: to look once takes less than to look in each sentence
+    for sentence in _SENTENCE.finditer(lower):
         words = sentence[0].lstrip(" ([-@'")
         start = sentence.end() - len(words)
         is_first = len(plain_text[:start].split()) <= 3

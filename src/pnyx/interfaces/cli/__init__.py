@@ -23,6 +23,7 @@ from ..._version import __version__
 from ...errors import PnyxError, UsageError
 from ...extras import explain
 from ...gc_pause import delay_collection
+from ..process.closed_streams import fill_closed_streams
 from ..process.stop_signals import stop_signals
 from ..render.terminal import ClosedPipe
 
@@ -151,6 +152,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command in `args` (default: `sys.argv`) and end the process with its exit code."""
     arguments = _as_options(list(sys.argv[1:] if args is None else args))
     delay_collection()
+    fill_closed_streams()
     code = INTERRUPTED
     with suppress(KeyboardInterrupt):  # a second one, while the first is reported
         code = _exit_code(arguments)

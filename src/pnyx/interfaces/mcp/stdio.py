@@ -67,8 +67,12 @@ def _claim_stdio() -> tuple[int, int]:
 
     From then on, stray prints go to stderr and child processes read an empty stdin.
     """
-    # If a descriptor was closed at start-up, its number can belong to another file by now.
-    if sys.stdin is None or sys.stdout is None:
+    try:
+        os.write(1, b"")  # an error if it was closed at start-up
+        closed = sys.stdin is None
+    except OSError:
+        closed = True
+    if closed:
         raise UsageError(
             "pnyx mcp needs stdin and stdout, and one of them is closed; let an MCP client start it"
         )

@@ -274,7 +274,10 @@ class Response:
             message = f"nothing came for {self._limits.silence_s:g} s"
             raise ProviderError("timeout", message, billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            raise ProviderError("truncated", f"the answer broke off: {exc}", billed=True) from exc
+            # aiohttp quotes a status of its own, which the host has not sent.
+            is_cut = "Not enough data" in str(exc)
+            words = f"the connection was closed after {self.size} bytes" if is_cut else str(exc)
+            raise ProviderError("truncated", f"the answer broke off: {words}", billed=True) from exc
 
     def _counted(self, part: bytes) -> bytes:
         self.size += len(part)

@@ -29,14 +29,16 @@ CODES: dict[int, str] = {
     409: "conflict conflicterror aborted conflictexception",
     413: "requesttoolarge contextlengthexceeded contextwindowexceedederror exceedcontextsizeerror"
     " contentlengthlimit modelcontextwindowexceeded modelmaxprompttokensexceeded contextwindowexceeded"
-    " tokenstoolong tokenslimitreached",
+    " tokenstoolong tokenslimitreached inputlengthexceeded",
     429: "ratelimiterror ratelimitexceeded ratelimit resourceexhausted throttlingexception throttling"
     " throttlingratequota toomanyrequests requestlimitexceeded ratelimitreachederror ratelimitreached"
     " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
     " toomanyrequestsexception",
+    451: "safety contentblocked unsafecontent sensitivecontent contentmoderation",
     500: "apierror servererror internal internalerror internalservererror internalserverexception"
-    " modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled cancelled"
-    " functioninvocationfailed",
+    " internalfailure modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled"
+    " cancelled functioninvocationfailed",
+    502: "badgateway providererror",
     503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
     " engineoverloadederror engineoverloaded modeloverloaded serverisoverloaded serveroverloaded busy"
     " insufficientsystemresource servicetiercapacityexceeded"

@@ -60,7 +60,7 @@ SPENT = regex(
     r"credit.?balance|spend(?:ing)?.?(?:limit|cap)|credit limit"
     r"|insufficient[ _](?:[a-z0-9]+[ _])?(?:balance|credits?|funds)|balance is insufficient"
     r"|not.enough.(?:balance|credits?|funds)|(?:requires|need) more credits|have a free (?:quota )?tier"
-    r"|(?:out[ _]of|no|any)[ _]credits|purchase (?:more )?credits|overdue|recharge|top.?up your"
+    r"|(?:out[ _]of|no|any)[ _]credits|purchase (?:more )?credits|overdue|in arrears|recharge|top.?up your"
     r"|(?:enter|provide) (?:an? )?payment method"
     r"|budget.{0,20}exceeded|exceeded\w*budget|(?:not have enough quota|quota is not enough)"
     r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
@@ -68,8 +68,8 @@ SPENT = regex(
     r"|rate limit set to 0|account is not active|unpaid|past due|PerDay|(?:per.day|\b[RT]PD)\b(?!.*(?:again"
     r"|retry) (?:in|after) \d)"
     r"|limit: 0\b|daily free|billing to be enabled"
-    r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|restricted|banned"
-    r"|frozen)"
+    r"|(?:account|organi[sz]ation) (?:is |has been |was )?(?:suspended|locked|disabled|deactivated|restricted"
+    r"|banned|frozen)"
     r"|need quota|good standing|api total request limit|usage limit (?:has been )?reached"
     r"|(?:session|hourly) (?:usage )?limit"
     r"|not (?:available|included) (?:on|in) (?:your|the) (?:\w+ ){0,3}plan|quota will be (?!\w+ in 00:)"
@@ -81,8 +81,8 @@ SPENT = regex(
     r"|pay (?:your|the) (?:invoice|bill)|top.?up (?:is )?required|billing (?:is |has |was )?(?:not|n't)"
     r"|payment (?:method )?(?:was |is |has been )?(?:declined"
     r"|failed|rejected)"
-    r"|subscription (?:has |is |was )?(?:expired|ended|inactive|cancel)|used (?:up )?all (?:of )?(?:your"
-    r"|the) credits"
+    r"|subscription (?:has |is |was )?(?:expired|ended|inactive|cancel|required)"
+    r"|used (?:up )?all (?:of )?(?:your|the) credits"
     r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
 )
@@ -132,7 +132,9 @@ ADVICE = regex(
 )
 """What would raise a limit, beside its cause: "Add 10 credits to unlock 1000 requests per day"."""
 
-PER_MINUTE = regex(r"\bper[ _-]?(?:minute|second|60 ?s)\b|/ ?min(?:ute)?\b|负载已饱和", re.IGNORECASE)
+PER_MINUTE = regex(
+    r"\bper[ _-]?(?:minute|second|60 ?s)\b|/ ?min(?:ute)?\b|\b(?:[rt]pm|qps)\b|负载已饱和", re.IGNORECASE
+)
 """A limit that comes back within a run, whatever its code is called: Cerebras has `token_quota_exceeded`, One
 API `insufficient_quota` for accounts that are busy."""
 
@@ -187,7 +189,7 @@ _PASSING = (
     r"|(?:worker|engine|background loop)\w*\b[^.]{0,20}(?:\bdied|\bdead|errored|\bis not running)"
     # The transport behind a gateway, in the words of Envoy, Go and Node
     r"|connect(?:ion)? (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
-    r"|(?:i/o|handshake|provider|upstream|gateway) time(?:d )?out|context deadline|unexpected EOF"
+    r"|(?:i/o|handshake|provider|upstream|gateway) timed?[ -]?out|context deadline|unexpected EOF"
     r"|socket hang up|\bfetch failed\b(?! with)|RST_STREAM|closed network connection|broken pipe|GOAWAY"
     r"|(?:server|socket) disconnected|premature close|read timed out|max retries exceeded"
     r"|server is (?:at max|shutting down)"
@@ -201,16 +203,18 @@ TEMPORARY = regex(
     rf"{_PASSING}|capacity (?:exceeded|limit|constraint)|too many requests"
     r"|rate.?limit|throttl|temporar|(?:try|retry)(?: your request)? again|please (?:re)?try|unavailable"
     r"|retry your request|had an error|an? (?:\w+ )?error (?:has )?occurred|encountered an (?:error"
-    r"|issue)|timed? ?out|deadline"
-    r"|server error|engine is|high (?:load|demand|traffic|volume)|upstream|bad gateway"
-    r"|crashed|restarted|preempted|evicted|reclaimed|went away|(?:not|failed to) (?:respond|answer|reply)"
+    r"|issue)|timed?[ -]?out|deadline"
+    r"|server error|engine is|(?:high|heavy|peak) (?:load|demand|traffic|volume)|upstream|bad gateway"
+    r"|\bin time\b|pool (?:is )?exhausted|all (?:\w+ )?(?:providers|upstreams|backends) (?:have )?failed"
+    r"|crashed|restart(?:ed|ing)|preempted|evicted|reclaimed|went away"
+    r"|(?:not|failed to) (?:respond|answer|reply)"
     r"|internal exception|lost the connection|technical difficult|cancell?ed by"
     r"|shutting down"
     r"|GPU memory|(?:node|worker|instance|connection)\b[^.]{0,40} (?:was )?lost\b|draining"
     r"|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
     r"|unable to (?:reach|process your request)|(?:try|retry) once more|too much load"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
-    r"|限流|稍后|后重试|无可用|内部错误|超时|暂不可用|服务异常",
+    r"|限流|稍后|后重试|无可用|内部错误|超时|暂时?不可用|过载|排队|服务异常",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""

@@ -156,7 +156,7 @@ def _final_kind(found: Report) -> str:
     if (
         NO_PLACE.search(words)
         or (status in UNSURE and found.has(PLACE))
-        or (status == 500 and UNABLE.search(words))
+        or (status in (0, 500) and UNABLE.search(words))
     ):
         return "refused"
     if status == 401 and found.named_status != 404:

@@ -10,7 +10,7 @@ __all__ = ["OF_MODEL", "OF_TEXT", "OVERFLOW", "TOO_LARGE", "TOO_LONG"]
 
 OF_TEXT = regex(
     r"\A(?:(?=.*\btokens\b)|(?!.*(?:\b(?:images?|pictures?|audio|videos?|files?|pdf|pages|metadata"
-    r"|headers?|url|names?|ids?|queued?)\b|图[片像]|音频|视频|名称|函数名|标识|标签)))",
+    r"|headers?|url|names?|(?<!input.)ids?|queued?)\b|图[片像]|音频|视频|名称|函数名|标识|标签)))",
     re.IGNORECASE | re.DOTALL,
 )
 """A sentence about nothing else that has a size."""
@@ -38,10 +38,11 @@ TOO_LONG = regex(
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
     r"|request (?:body )?size\b[^.]{0,20}exceed|text fields that are too large|payload too large"
     r"|max(?:imum)? tokens of \d+ exceeded"
+    r"|(?:unable to|cannot) fit (?:\w+ ){0,2}(?:prompt|input|messages?|conversation)"
     r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message|conversation|request"
-    r"|text|chat)"
+    r"|text|chat)|shorten (?:it|them)\b"
     r"|reduce (?:your )?(?:prompt|message size)|shorter (?:prompt|input)|上下文|输入[^。]{0,6}超[过出限]"
     r"|超长|[过太]长|长度上限|超[过出][^。]{0,12}最大长度",
     re.IGNORECASE,
@@ -57,11 +58,11 @@ OVERFLOW = (
     ),
     regex(
         r"exceed|too (?:long|large|big|many)|(?:long|larg|great|bigg)er than|more than"
-        r"|\bover(?:flow\w*)?\b|at most|\bmax(?:imum)?(?:length|\b)|limit|\bfull\b|up to|reduce|shorten"
-        r"|less than|only",
+        r"|\bover(?:flow\w*)?\b|beyond|at most|\bmax(?:imum)?(?:_?length|\b)|limit|\bfull\b|up to|reduce"
+        r"|shorten|(?:less|fewer) than|only|<=",
         re.IGNORECASE,
     ),
-    regex(r"(?<!unexpected )tokens?\b|length|context|window|size|character", re.IGNORECASE),
+    regex(r"(?<!unexpected )tokens?\b|length|context|window|size|character|\bpositions\b", re.IGNORECASE),
     OF_TEXT,
 )
 """The same: a word of each in one sentence."""

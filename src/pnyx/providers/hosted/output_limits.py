@@ -223,7 +223,7 @@ def is_about_sizes(message: str) -> bool:
 
 _TEXT = regex(
     r"prompt|input|request|conversation|message|text|document|sequence|you (?:gave|sent)|too many"
-    r"|window|cannot process|eingabe|输入",
+    r"|window|cannot process|total.?tokens|eingabe|输入",
     re.IGNORECASE,
 )
 _SIZE = regex(

@@ -20,6 +20,7 @@ __all__ = [
     "NOT_BOTH",
     "NOT_OFFERED",
     "NOUNS",
+    "OTHER_NAME",
     "OUTPUT_CONFIG",
     "PLAIN_WORDS",
     "REFUSED",
@@ -137,6 +138,11 @@ UNKNOWN_NAME = regex(
     r"|(?:replaced|superseded) by|renamed|obsolete",
     re.IGNORECASE,
 )
+
+OTHER_NAME = regex(
+    r"\b(?:use|send|pass|try|specify|provide) (?:the )?['\"`]?(max_?(?:completion_?)?tokens)\b", re.IGNORECASE
+)
+"""The name of an output limit that the host asks for."""
 
 
 def _words(name: str) -> list[str]:

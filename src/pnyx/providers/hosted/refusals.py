@@ -22,6 +22,7 @@ from .refusal_words import (
     NOT_BOTH,
     NOT_OFFERED,
     NOUNS,
+    OTHER_NAME,
     OUTPUT_CONFIG,
     PLAIN_WORDS,
     REFUSED,
@@ -169,6 +170,8 @@ def _in_clause(clause: str, names: list[str], named_is_refused: bool) -> list[st
         both = [n for n in names if n in RENAMED and bare(n).search(clause)]
         if both and bare(RENAMED[both[0]]).search(clause):
             return both[:1]
+        if wanted := OTHER_NAME.search(clause):
+            return [n for n in names if n in RENAMED and bare(RENAMED[n]).fullmatch(wanted[1])]
     refuses = REFUSED.search(clause) or SCHEMA_REFUSED.search(clause)
     if not refuses and (not named_is_refused or LISTS.search(clause)):
         return []

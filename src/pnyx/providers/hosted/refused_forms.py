@@ -19,7 +19,7 @@ _SYSTEM = regex(
     r"|\bno system (?:role|message|prompt)|['\"`]system['\"`] is not\b"
     r"|only ['\"`]?user['\"`]?(?:,| and) ['\"`]?assistant\b|can only be user or assistant"
     r"|role\b[^.]{0,20}should be 'user' or 'assistant'|system message must be at the"
-    r"|first message\b(?:[^.]{0,20}\brole\b[^.]{0,20})? must be (?:from )?user"
+    r"|first message\b(?:[^.]{0,20}\brole\b[^.]{0,20})? must be (?:from )?(?:the |an? )?['\"`]?user"
     r"|messages\[0\]\W{1,3}role must be user|role:? ['\"`]?system['\"`]? (?:is )?not"
     r"|(?:unsupported|unexpected|invalid|unknown) (?:role|value)\b:? ['\"`\\]*(?:system|developer)\b"
     r"|unknown variant `(?:system|developer)`|不支持 ?['\"`]?(?:system|系统)",
@@ -28,7 +28,7 @@ _SYSTEM = regex(
 
 
 _ROLE = (
-    regex(r"\brole\b|system (?:message|prompt|instruction)|角色", re.IGNORECASE),
+    regex(r"\broles?\b|system (?:message|prompt|instruction)|角色", re.IGNORECASE),
     regex(r"\bsystem|developer|\buser\b|assistant|系统", re.IGNORECASE),
     regex(r"\bnot\b|n't|\bonly\b|\bmust\b|\bshould\b|unsupported|unexpected|unknown|不支持", re.IGNORECASE),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from math import ceil
 from typing import NamedTuple, TypeAlias
@@ -76,11 +76,12 @@ class CountedPrompts:
             self.may_ask = False
             self._asked.clear()
 
-    def bound(self, prefixes: Sequence[Prefix], text: str, model: str, whole: int) -> Bound:
-        """Return the most tokens of a request with this text. model, whole: as for and by `most_tokens`."""
+    def bound(self, prefixes: Sequence[Prefix], text: Callable[[], str], model: str, whole: int) -> Bound:
+        """Return the most tokens of a request. text: returns its text, which not all need. model, whole: as
+        for and by `most_tokens`."""
         for end, name in reversed(prefixes):
             if counts := [known[name] for known in (self._charged, self._asked) if name in known]:
-                found = Bound(min(counts), most_tokens(text, model, end))
+                found = Bound(min(counts), most_tokens(text(), model, end))
                 return found if found.most < whole else Bound(0, whole)
         return Bound(0, whole)
 

@@ -74,7 +74,7 @@ class CallRequest:
     def bound(self) -> Bound:
         """Return the most tokens of its text, by what hosts have counted too."""
         counted, name = self._context.counted_prompts, self.ask.seat.name
-        return counted.bound(self.prefixes, self.text(), name, self.input_tokens)
+        return counted.bound(self.prefixes, self.text, name, self.input_tokens)
 
     def may_count(self, bound: Bound) -> bool:
         """Whether its host may be asked for the tokens of its text: once, if they may be far fewer."""

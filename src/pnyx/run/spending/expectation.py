@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil
-from typing import Any, Literal, TypeAlias
+from typing import Any, NamedTuple
 
 from ...core.context.reply_sizes import ANSWER
 from ...core.models import NUSD, Price, Seat, Usage, cheapest, strongest
@@ -21,8 +21,6 @@ from ..calls.context_window import image_tokens
 from ..spec import Spec
 
 __all__ = ["Expectation", "PricedCalls", "expect", "expect_dearest", "kind_of", "panel_of", "usual_replies"]
-
-ReplyLength: TypeAlias = Literal["none", "usual", "longest"]
 
 PROMPT_TOKENS = 600
 """The usual length of one of our prompts without its question and material."""
@@ -129,13 +127,18 @@ def expect(spec: Spec, chosen: Chosen | None = None) -> Expectation | None:
         return None
     if spec.searches and spec.search_price is None:
         return None
-    calls, turns = _usual_calls(spec, chosen), _turns(spec)
-    plan = [
-        PricedCalls(
-            turns * one.count, _cost(spec, one), _cost(spec, one, "none"), _cost(spec, one, "longest")
-        )
-        for one in calls or ()
-    ]
+    turns, callers = _turns(spec), dict[str, _Caller]()
+    searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
+    prompt = _prompt_tokens(spec)
+    plan = []
+    for calls in _usual_calls(spec, chosen) or ():
+        seats = _seats_of(spec, calls)
+        for seat in seats:
+            if seat.label not in callers:
+                callers[seat.label] = _Caller.of(spec, seat, prompt)
+        every = zip(*(callers[seat.label].costs(calls) for seat in seats), strict=True)
+        usual, none, longest = (sum(costs) / len(seats) + searches for costs in every)
+        plan.append(PricedCalls(turns * calls.count, usual, none, longest))
     return Expectation(plan) if plan else None
 
 
@@ -180,35 +183,61 @@ def _usual_calls(spec: Spec, chosen: Chosen | None = None) -> list[ExpectedCalls
     return [one for one in calls if one.count > 0]
 
 
+def _prompt_tokens(spec: Spec) -> float:
+    """The usual tokens of a prompt, without images and replies of others."""
+    question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
+    files = FILE_SHARE * sum(one.tokens for one in spec.files if not one.is_image)
+    return PROMPT_TOKENS + question / BYTES_PER_TOKEN + files
+
+
 def _turns(spec: Spec) -> int:
     """Requests of a call, with those that only use tools."""
     return TOOL_TURNS if spec.tools else 1
 
 
-def _cost(spec: Spec, calls: ExpectedCalls, reply: ReplyLength = "usual") -> float:
-    """Return the expected cost of one of these calls, in nUSD, with such a reply."""
+def _seats_of(spec: Spec, calls: ExpectedCalls) -> Sequence[Seat]:
+    """Return the seats that make these calls."""
     match calls.by:
         case tuple() as labels:
-            seats = tuple(seat for seat in spec.seats if seat.label in labels)
+            return tuple(seat for seat in spec.seats if seat.label in labels)
         case "strongest":
-            seats = spec.panel.closers(strongest(spec.seats))[:1]
+            return spec.panel.closers(strongest(spec.seats))[:1]
         case "cheapest":
-            seats = cheapest(spec.seats, spec.revision)[:1]
+            return cheapest(spec.seats, spec.revision)[:1]
         case _:
-            seats = spec.seats
-    searches = (spec.search_price or 0.0) * NUSD if spec.searches else 0.0
-    return sum(_cost_at(spec, seat, calls, reply) for seat in seats) / len(seats) + searches
+            return spec.seats
 
 
-def _cost_at(spec: Spec, seat: Seat, calls: ExpectedCalls, reply: ReplyLength) -> int:
-    question = len(spec.question.encode()) + sum(len(one.text.encode()) for one in spec.context)
-    files = FILE_SHARE * sum(one.tokens for one in spec.files if not one.is_image)
-    files += image_tokens(seat, spec.files)
-    prompt = PROMPT_TOKENS + question / BYTES_PER_TOKEN + files + calls.reads
-    writes = min(calls.writes, spec.limits.max_output_tokens, seat.max_output or calls.writes)
-    if calls.writes >= ANSWER.usual:
-        writes += (spec.thinking(seat, "", None).tokens or 0) // 2
-    if reply != "usual":
-        writes = spec.output_limit(seat) if reply == "longest" else 0
-    prompt = prompt if seat.context is None else min(prompt, seat.context)
-    return (seat.price or Price(0.0, 0.0)).cost(Usage(round(prompt), 0, writes, 0))
+class _Caller(NamedTuple):
+    """A seat as it makes its calls. prompt: tokens that all of its prompts have. most: of a usual reply.
+    thinking: usual tokens of it, in an answer. longest: tokens of the longest reply."""
+
+    price: Price
+    context: int | None
+    prompt: float
+    most: int
+    thinking: int
+    longest: int
+
+    @classmethod
+    def of(cls, spec: Spec, seat: Seat, prompt: float) -> _Caller:
+        """prompt: tokens that the prompts of all seats have."""
+        most = spec.limits.max_output_tokens
+        return cls(
+            seat.price or Price(0.0, 0.0),
+            seat.context,
+            prompt + image_tokens(seat, spec.files),
+            min(most, seat.max_output or most),
+            (spec.thinking(seat, "", None).tokens or 0) // 2,
+            spec.output_limit(seat),
+        )
+
+    def costs(self, calls: ExpectedCalls) -> tuple[int, int, int]:
+        """Return the cost of one of these calls in nUSD: with a usual reply, without one, and the longest."""
+        prompt = self.prompt + calls.reads
+        tokens = round(prompt if self.context is None else min(prompt, self.context))
+        usual = min(calls.writes, self.most) + (self.thinking if calls.writes >= ANSWER.usual else 0)
+        usual, none, longest = (
+            self.price.cost(Usage(tokens, 0, writes, 0)) for writes in (usual, 0, self.longest)
+        )
+        return usual, none, longest

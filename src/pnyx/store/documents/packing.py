@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from base64 import b85encode
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -59,8 +59,8 @@ _PLAIN = frozenset((int, float, bool, type(None)))
 _ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _DIGITS = bytes.maketrans(_ALPHABET, bytes(range(85)))
 """Those of Base85, and their values."""
-_TAGS = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
-"""The lines around a question and around material in prompts, see `core.context.fences`."""
+_TAG = regex(r"\n</?(?:m[0-9a-f]{10}(?: [^\n]*)?|question)>(?=\n|\Z)")
+"""A line before or after a question and material in prompts, see `core.context.fences`."""
 
 
 class Parts(dict[str, list[Any]]):
@@ -90,8 +90,7 @@ def pieces(text: str) -> list[str | Piece]:
     """
     out: list[str | Piece] = []
     start = done = 0
-    tags = _TAGS.finditer(text) if "\n</" in text else ()
-    for end, after in (*(found.span() for found in tags), (len(text), len(text))):
+    for end, after in _tags(text):
         least = LEAST_BETWEEN_TAGS if start and text.startswith("\n</", end) else LEAST
         if end - start >= least:
             between = text[start:end]
@@ -108,13 +107,24 @@ def pieces(text: str) -> list[str | Piece]:
     return out
 
 
+def _tags(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each tag in a text, and its own end."""
+    at = text.find("\n<") if "\n</" in text else -1
+    while at >= 0:
+        tag = _TAG.match(text, at)  # `search` would try every character
+        if tag is not None:
+            yield tag.span()
+        at = text.find("\n<", at + 1 if tag is None else tag.end())
+    yield len(text), len(text)
+
+
 def cut(value: Any, found: list[Parts]) -> Any:
     """`value` with `Parts` in place of its long texts; these are added to `found`."""
     if isinstance(value, str):
         if len(value) < LEAST:
             return value
         parts = pieces(value)
-        if not any(isinstance(part, Piece) for part in parts):
+        if len(parts) == 1 and type(parts[0]) is str:  # two literal parts never follow each other
             return value
         found.append(Parts(parts))
         return found[-1]

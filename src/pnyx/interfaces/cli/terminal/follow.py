@@ -29,6 +29,7 @@ from ...service.run_service import RunService
 from ...views.outcome import headline, stop_message
 from ...views.plan import plan, price_words, why_unknown
 from ..records import note_new_database
+from .keyboard import Keyboard
 from .output import Output
 from .plain import Progress, answer_lines, end_lines
 
@@ -41,7 +42,7 @@ __all__ = [
     "note_embedded",
     "report_halt",
 ]
-REFUSED = re.compile(r"HTTP 40[13]\b")
+REFUSED = re.compile(r"(?<!the proxy answers )HTTP 40[13]\b")
 """A host does not accept the key."""
 
 GRACE_S = 10.0
@@ -259,8 +260,12 @@ def report_halt(output: Output, why: Halted) -> int:
 
 @contextmanager
 def halt_on_signals(batch: Batch, output: Output) -> Iterator[None]:
-    """Stop `batch` on a signal: the first lets calls in flight finish, the second does not."""
+    """Stop `batch` on a signal: the first lets calls in flight finish, the second does not.
+
+    Until then, a terminal with a line of progress does not echo what is typed.
+    """
     loop, numbers = asyncio.get_running_loop(), stop_signals()
+    keyboard = Keyboard(output.err) if output.live else None
     killed = False
 
     def on_signal() -> None:
@@ -275,8 +280,12 @@ def halt_on_signals(batch: Batch, output: Output) -> Iterator[None]:
     for number in numbers:
         loop.add_signal_handler(number, on_signal)
     try:
+        if keyboard is not None:
+            keyboard.take()
         yield
     finally:
+        if keyboard is not None:
+            keyboard.give_back()
         _end_handling(numbers, ignore_one=not killed)
 
 

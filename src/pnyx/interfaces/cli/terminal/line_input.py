@@ -73,7 +73,8 @@ class Lines:
         self.person = sys.stdin is not None and sys.stdin.isatty()
         self._output = output
         self._editor: _Editor | None = None
-        if self.person and sys.stdout is not None and sys.stdout.isatty() and (module := _readline()):
+        shows = sys.stdout is not None and (output.out.width or output.err.width)
+        if self.person and shows and (module := _readline()):
             self._editor = _Editor(module, output, None if history is None else History(history), signals)
         self._pipe = _Pipe()
         self._prompt = ""
@@ -136,12 +137,13 @@ class Lines:
 
 
 class _Editor:
-    """Line editing by readline."""
+    """Line editing by readline, on the terminal of stdout, or of stderr if stdout is redirected."""
 
     def __init__(self, readline: ModuleType, output: Output, history: History | None, signals: bool) -> None:
         self._readline, self._history, self._signals = readline, history, signals
         self.pastes = False
         self._output = output
+        self._redirected = output.out.width is None
         readline.set_auto_history(False)
         if "libedit" in (readline.__doc__ or ""):
             readline.parse_and_bind("bind ^C ed-kill-line")
@@ -155,7 +157,8 @@ class _Editor:
 
     def read(self, prompt: str) -> str | None:
         # \001 and \002 mark the part of the prompt that has no width on the screen.
-        styled = f"\001\x1b[1m\002{prompt}\001\x1b[0m\002" if self._output.out.painted else prompt
+        painted = (self._output.err if self._redirected else self._output.out).painted
+        styled = f"\001\x1b[1m\002{prompt}\001\x1b[0m\002" if painted else prompt
         try:
             line = input(styled)
         except UnicodeDecodeError as exc:
@@ -176,7 +179,8 @@ class _Editor:
             now[6][termios.VINTR] = bytes([os.fpathconf(descriptor, "PC_VDISABLE")])
         termios.tcsetattr(descriptor, termios.TCSANOW, now)
         try:
-            yield
+            with self._shown():
+                yield
         except BaseException:
             if self.pastes:  # readline, which is still waiting, does not leave the mode
                 self._output.err.write("\x1b[?2004l")
@@ -184,6 +188,21 @@ class _Editor:
         finally:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+    @contextlib.contextmanager
+    def _shown(self) -> Iterator[None]:
+        """Let readline, which writes to the descriptor of stdout, write to a terminal."""
+        if not self._redirected:
+            yield
+            return
+        stdout = sys.stdout.fileno()
+        redirected = os.dup(stdout)
+        os.dup2(sys.stderr.fileno(), stdout)
+        try:
+            yield
+        finally:
+            os.dup2(redirected, stdout)
+            os.close(redirected)
 
 
 class _Pipe:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +15,7 @@ from ....core.models import money
 from ...render.terminal import clip, columns, flat
 from ...views.tallies import votes_text
 from ...views.transcript import SeatState, quantity, seat_name, seconds
+from .keyboard import Keyboard
 from .output import Output
 from .plain import Progress
 
@@ -53,12 +52,13 @@ class LiveProgress(Progress):
             color_system="standard" if output.err.painted else None,
         )
         self._live = self._new_view()
+        self._keyboard = Keyboard(output.err, self._hide, self._show)
         self._began = time.monotonic()
         self._ticker: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> LiveProgress:
-        self._watch_suspension()
-        self._live.start()
+        self._keyboard.take()
+        self._show()
         self._ticker = asyncio.create_task(self._tick())
         return self
 
@@ -67,27 +67,23 @@ class LiveProgress(Progress):
             self._ticker.cancel()
             with suppress(asyncio.CancelledError):
                 await self._ticker
-        if hasattr(signal, "SIGTSTP"):
-            asyncio.get_running_loop().remove_signal_handler(signal.SIGTSTP)
         self._live.update(Text(""))
+        self._hide()
+        self._keyboard.give_back()
+
+    def _hide(self) -> None:
+        """Remove the view, and show the cursor."""
         self._live.stop()
+
+    def _show(self) -> None:
+        """Draw the view below all other text, unless a shell runs this process in the background."""
+        if not self._live.is_started and self._keyboard.in_front:
+            self._keyboard.silence()
+            self._live = self._new_view()
+            self._live.start()
 
     def _new_view(self) -> Live:
         return Live(console=self._console, auto_refresh=False, transient=True)
-
-    def _watch_suspension(self) -> None:
-        # Windows has no such signal, and where the shell has no jobs it is ignored.
-        if hasattr(signal, "SIGTSTP") and signal.getsignal(signal.SIGTSTP) is not signal.SIG_IGN:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, self._suspend)
-
-    def _suspend(self) -> None:
-        """On Ctrl-Z, give the terminal with its cursor back to the shell; after `fg`, draw the view again."""
-        self._live.stop()
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGTSTP)
-        os.kill(os.getpid(), signal.SIGTSTP)  # returns when the process goes on
-        self._watch_suspension()  # before the cursor is hidden again
-        self._live = self._new_view()  # below what the shell has written
-        self._live.start()
 
     def say(self, *lines: str) -> None:
         # Printing redraws the view below, which must then be up to date.
@@ -96,7 +92,8 @@ class LiveProgress(Progress):
 
     async def _tick(self) -> None:
         while True:
-            self._live.update(self.frame(), refresh=True)
+            self._show()  # the shell may have brought it to the front
+            self._live.update(self.frame(), refresh=self._live.is_started)
             await asyncio.sleep(FRAME_S)
 
     def frame(self) -> Text:

@@ -70,7 +70,8 @@ class Stream:
                 return
             if exc.errno in _NO_READER:
                 raise ClosedPipe from None
-            raise PnyxError(f"cannot write {self.name}: {exc.strerror or exc}{self.kept}") from exc
+            why = "it is closed" if exc.errno == errno.EBADF else exc.strerror or exc
+            raise PnyxError(f"cannot write {self.name}: {why}{self.kept}") from exc
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ def read_failure(found: Any, around: Mapping[str, Any], depth: int = 0) -> Repor
         found = found[0]
     if not isinstance(found, Mapping):
         names = [around.get(name) for name in ("code", "status", "status_code", "error_type", "error_code")]
-        code = " ".join(str(name) for name in names if name)
+        names += [found] if _ONE_NAME.fullmatch(str(found)) else []
+        code = " ".join(dict.fromkeys(str(name) for name in names if name))
         if (inner := _inner(found)) is not None and depth < MAX_DEPTH:
             return _framed(_wrapped(inner, around, code, depth), found)
         # Spring, Fastify and Nest have the phrase of the status as `error`, and the words beside it.
@@ -136,6 +137,7 @@ def _framed(inner: Report, value: Any) -> Report:
     return replace(inner, message=f"{before}{inner.message}{after}".strip())
 
 
+_ONE_NAME = regex(r"[A-Za-z]\w{2,80}")
 _ONE_WORD = regex(r"[a-z]+(?:_[a-z]+)+")  # a code, with its words in another field
 _DOCUMENT = regex(r"(?P<before>[^{]*)(?P<document>\{.*\})(?P<after>[^}]*)", re.DOTALL)
 

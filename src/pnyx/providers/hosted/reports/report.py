@@ -43,11 +43,17 @@ class Report:
     @property
     def words(self) -> str:
         """All that the kind can be read from."""
-        return _ADDRESS.sub("", f"{self.code} {self.details} {self.english}")
+        return _ADDRESS.sub("", f"{self.code} {self.details} {self.code_words} {self.english}")
 
     def has(self, stems: tuple[re.Pattern[str], ...]) -> bool:
         """Whether a sentence of the message has a word of each kind, in any order."""
-        return in_one_sentence(stems, _ADDRESS.sub("", self.english))
+        return in_one_sentence(stems, _ADDRESS.sub("", f"{self.english}\n{self.code_words}"))
+
+    @property
+    def code_words(self) -> str:
+        """The words of codes that no table has: "credits exhausted" of `credits_exhausted`."""
+        codes = dict.fromkeys(_CODE.findall(self.code)[:MAX_NAMES])
+        return "\n".join(_HUMP.sub(" ", code).lower() for code in codes if not status_of_codes([code]))
 
     @property
     def english(self) -> str:
@@ -59,7 +65,10 @@ class Report:
     def named_status(self) -> int:
         """The HTTP status that the codes amount to, 0 if they name none; the most telling one."""
         parts = [*re.split(r"[\s#]+", f"{self.code} {self.details}"), *_RPC.findall(self.message)]
-        return status_of_codes([self.code, *parts[:MAX_CODES]])
+        named = status_of_codes([self.code, *parts[:MAX_CODES]])
+        if not named and (found := _STATUS.search(self.message)):
+            return int(found[1] or found[2])
+        return named
 
 
 _IDENTIFIER = regex(
@@ -68,6 +77,14 @@ _IDENTIFIER = regex(
 )
 """A name of a failure among its words, or in their place: "InputTooLargeException"."""
 _HUMP = regex(r"_|(?<=[a-z])(?=[A-Z])")
+_CODE = regex(r"(?<![\w.])(?=\w{0,80}(?:_|[a-z][A-Z]))[A-Za-z]\w{1,80}(?![\w.])")
+"""A code of several words."""
+_STATUS = regex(
+    r"\A\W{0,2}([45]\d\d)(?=\W|\Z)(?![,.]\d)"
+    r"|\b(?:HTTP|error|status)(?: (?:code|status))?\W{1,3}([45]\d\d)\b(?![,.]\d)",
+    re.IGNORECASE,
+)
+"""A status among the words, as clients write it."""
 _RPC = regex(r"\brpc error: code = (\w+)")
 """How gRPC's library for Go writes the code of a failure."""
 _ADDRESS = regex(r"https?://\S+")

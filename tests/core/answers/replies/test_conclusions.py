@@ -1,0 +1,51 @@
+"""Sentences that state the answer at the end of a reply."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pnyx.core.answers.replies import conclusions
+from pnyx.core.answers.replies.values import is_definite
+
+FORMS = [(form, words) for form, words in conclusions._FORMS if words]
+
+
+@pytest.mark.parametrize(("form", "words"), FORMS, ids=range(len(FORMS)))
+def test_every_sentence_of_a_form_has_one_of_its_words(form: re.Pattern[str], words: tuple[str, ...]) -> None:
+    """Without one the pattern is not tried."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.from_regex(re.compile(form.pattern, form.flags), fullmatch=True))
+    def check(sentence: str) -> None:
+        folded = sentence.casefold()
+        assert any(word in folded for word in words)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The answer is 42.",
+        "THE ANSWER IS 42.",
+        "So the correct option is 42.",
+        "The code prints 42",
+        "No wait, 42.",
+        "I would choose 42.",
+        "I vote for 42.",
+        "We go with 42",
+        "42 is the right one.",
+        "42 is my final answer.",
+        "I stand by my answer of 42",
+        "My answer remains 42",
+        "I agree: 42",
+        "It is 42.",
+        "This gives a final answer of 42",
+    ],
+)
+def test_an_answer_is_stated_in_many_forms(sentence: str) -> None:
+    assert conclusions.stated_value(sentence, is_definite) == "42"

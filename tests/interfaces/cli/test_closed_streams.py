@@ -1,0 +1,51 @@
+"""Standard streams that are closed, or on a full disk: an answer that cannot be written is an error."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.interfaces.shell import interpreter, pnyx
+from tests.support.scripted import ScriptedHost
+
+
+@pytest.fixture
+def run_id(lab: ScriptedHost) -> str:
+    """The id of a finished run."""
+    return str(pnyx("ask", "--json", "Why?").json["run_id"])
+
+
+@pytest.mark.parametrize("args", [("protocols",), ("--help",), ("--version",), ("ask", "--help")])
+def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full, interpreter(*args, stdout=full) as process:
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert err == b"pnyx: cannot write the output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["resume RUN", "show RUN", "export RUN --format md", "--help"])
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-", ">&- 2>&-"])
+def test_a_closed_stdout_is_an_error_that_names_where_the_answer_is(
+    run_id: str, command: str, closed: str
+) -> None:
+    words = command.replace("RUN", run_id).split()
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m pnyx "$@" {closed}', sys.executable, *words],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1
+    kept = f"; the run is stored: pnyx show {run_id}" if command == "resume RUN" else ""
+    said = f"pnyx: cannot write the output: it is closed{kept}\n"
+    assert done.stderr.decode().endswith("" if "2>" in closed else said)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&-"])
+def test_without_stderr_and_stdin_the_answer_is_printed(run_id: str, closed: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m pnyx resume "$1" {closed}', sys.executable, run_id],
+        capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert b"Final answer: " in done.stdout
