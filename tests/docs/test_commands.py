@@ -92,3 +92,13 @@ def test_a_command_that_does_not_exist_is_found(text: str, found: list[str], tmp
     page = tmp_path / "page.md"
     page.write_text(text)
     assert [problem(words) for words in commands(page)] == found
+
+
+@pytest.mark.parametrize("page", WRITTEN_BY_HAND, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_comments_of_lines_that_follow_each_other_have_one_column(page: Path) -> None:
+    for block in BLOCK.findall(page.read_text("utf-8")):
+        column = None
+        for line in block.split("\n"):
+            found = re.search(r"\S {2,}(?=# )", line)
+            assert found is None or column in (None, found.end()), line
+            column = found and found.end()

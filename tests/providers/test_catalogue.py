@@ -320,7 +320,7 @@ def test_roles_are_assigned_by_number_or_label() -> None:
 
 @pytest.mark.parametrize("name", ["0", "4", "D", "Participant D", "", "ollama:b"])
 def test_a_role_of_no_seat_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="for a role: seats are 1 to 3"):
+    with pytest.raises(UsageError, match=r"for a role(;|; did you mean ollama:a[?]) [sS]eats are 1 to 3"):
         seats(catalogue(), ["ollama:a"] * 3, {name: "judge"})
 
 

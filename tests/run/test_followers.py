@@ -24,7 +24,7 @@ from pnyx.core.events import (
     Token,
 )
 from pnyx.run import broadcast as broadcast_module
-from pnyx.run.broadcast import Broadcast, _Unread
+from pnyx.run.broadcast import Broadcast, TextWanted, _Unread
 from pnyx.store.records.entries import Page
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
@@ -206,3 +206,12 @@ async def test_a_follower_that_reads_nothing_during_a_run_has_all_of_it_later_an
     assert result.usage["calls"] == 12
     assert [event for event in had if not isinstance(event, Token)] == log
     assert 0 < most <= max(MOST, max(map(broadcast_module._size, log)))
+
+
+@given(st.lists(st.sampled_from((False, "answer", True))))
+def test_text_is_streamed_for_the_follower_that_wants_most_of_it(wanted: list[TextWanted]) -> None:
+    broadcast = FakeRun().broadcast
+    for one in wanted:
+        broadcast.want_text(one)
+    assert broadcast.wants(answer=True) == any(wanted)
+    assert broadcast.wants(answer=False) == (True in wanted)

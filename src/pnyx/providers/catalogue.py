@@ -14,6 +14,7 @@ from ..config.tables.panels import split_seat
 from ..core.models import WRITE, Price, Seat
 from ..core.thinking import Effort
 from ..errors import Problems, UsageError
+from ..similar import among
 from .embedded.weights import find
 from .embedded.weights_table import KNOWN
 from .images import reads_images
@@ -224,7 +225,8 @@ def seats(
     assigned = dict(enumerate(cast))
     for name, found in in_order_of_precedence(roles or {}, labels, refs):
         if not found:
-            raise UsageError(f"there is no seat {name!r} for a role: seats are 1 to {len(refs)}, or a model")
+            hint = among(name, dict.fromkeys(refs), f"seats are 1 to {len(refs)}, or a model")
+            raise UsageError(f"there is no seat {name!r} for a role{hint}")
         assigned |= dict.fromkeys(found, (roles or {})[name])
     infos: dict[str, ModelInfo] = {}
     problems = Problems()

@@ -68,8 +68,9 @@ class Broadcast:
             follower.end()
 
     def want_text(self, wanted: TextWanted) -> None:
-        """Stream text from the next call on, or that of the answer alone."""
-        self._wanted = True if self._wanted is True else wanted
+        """Stream text from the next call on, or that of the answer alone, if nobody wants more."""
+        if wanted and self._wanted is not True:
+            self._wanted = wanted
 
     def wants(self, answer: bool) -> bool:
         """Whether the provider should stream the text of a call. answer: whether it is to be the answer."""

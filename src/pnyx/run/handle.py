@@ -305,8 +305,7 @@ class RunHandle:
         detail = dict(decision.detail)
         if self.summary.overrun_usd:
             detail["overrun_usd"] = self.summary.overrun_usd
-        if decision.answer.strip() in self.summary.cut:
-            detail["truncated"] = True
+        detail |= self.summary.cut_mark(decision.answer)
         if decision.status == "failed" and self.summary.fits_nobody:
             detail["too_long"] = True
         consensus_reached = decision.consensus_reached

@@ -33,7 +33,8 @@ class Performer:
             if step.phase != "complete":
                 self.context.check_quorum()
             common = self._common(key, where)
-            self.context.journal.buffer(PhaseEntered(**common, protocol=where.protocol, answer=step.answer))
+            answer = step.answer if where.closing else None  # that of a subtask is not the run's
+            self.context.journal.buffer(PhaseEntered(**common, protocol=where.protocol, answer=answer))
 
     def _common(self, key: str, where: Where) -> dict[str, Any]:
         return {"key": key, "time": self.context.now(), "phase": where.phase, "round": where.round}

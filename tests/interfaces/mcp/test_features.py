@@ -137,6 +137,8 @@ async def test_prompts_tell_the_assistant_how_to_ask(connect: Connect) -> None:
         for name, prompt in listed.items():
             assert prompt.title, name
             assert [one.required for one in prompt.arguments or ()].count(True) == 1, name
+            with pytest.raises(MCPError, match=f"did you mean {name}[?] The prompts are pnyx, "):
+                await client.get_prompt(name + "s")
             with pytest.raises(MCPError, match="needs the argument"):
                 await client.get_prompt(name)
         given = {

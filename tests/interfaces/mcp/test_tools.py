@@ -178,10 +178,14 @@ async def test_an_invalid_call_is_a_tool_error_and_sends_nothing(
     assert not lab.log
 
 
-async def test_an_unknown_tool_is_a_protocol_error(connect: Connect) -> None:
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("sing", "; the tools are ask, "), ("aks", r"; did you mean ask\? The tools are ask, ")],
+)
+async def test_an_unknown_tool_is_a_protocol_error(connect: Connect, name: str, hint: str) -> None:
     async with connect() as client:
-        with pytest.raises(MCPError, match="there is no tool 'sing'; the tools are ask, "):
-            await client.call_tool("sing", {})
+        with pytest.raises(MCPError, match=f"there is no tool '{name}'{hint}"):
+            await client.call_tool(name, {})
 
 
 async def test_a_run_without_an_answer_is_a_tool_error_with_the_run(

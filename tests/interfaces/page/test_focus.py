@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, expect
+import time
 
-from tests.support.browsing import Tab
+import pytest
+from playwright.sync_api import Locator, Route, expect
+
+from tests.support.browsing import Serve, Tab
 from tests.support.scripted import ScriptedHost
 
 
@@ -42,6 +45,44 @@ def test_who_cancels_a_run_goes_on_from_its_end(tab: Tab, models: ScriptedHost) 
     press(tab.page.get_by_role("button", name="Cancel", exact=True))
     expect(tab.page.get_by_role("heading", name="Cancelled")).to_be_visible()
     expect(tab.verdict).to_be_focused()
+
+
+@pytest.mark.parametrize("order", ["in steps", "in one step", "paused again", "refused"])
+def test_who_resumes_a_run_goes_on_in_its_page(
+    tab: Tab, server: Serve, models: ScriptedHost, order: str
+) -> None:
+    """Also if the resumed run has ended before the reply to the request, so that its state comes at once."""
+    page = tab.page
+    page.get_by_text("Limits and options").click()
+    page.get_by_label("Budget").fill("0.000001")
+    run = tab.ask()
+    resume = page.get_by_role("button", name="Resume")
+    resume.wait_for()
+
+    def reply_late(route: Route) -> None:
+        reply = route.fetch()
+        while server.get(f"/v1/runs/{run}")["status"] == "running":
+            time.sleep(0.05)
+        route.fulfill(response=reply)
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=503, json={"error": {"type": "busy", "message": "Not now."}})
+
+    tab.expected.append("503")
+    if order == "in steps":
+        models.on("*", hang=True)
+    else:
+        page.route("**/resume", refuse if order == "refused" else reply_late)
+    if order == "paused again":
+        page.get_by_label("New total budget").fill("0.000002")
+    press(resume)
+    if order == "in steps":
+        expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_visible()
+    elif order == "in one step":
+        expect(tab.verdict).to_contain_text("It is so.")
+    elif order == "refused":
+        expect(page.get_by_role("alert")).to_contain_text("Not now.")
+    expect(resume if order == "refused" else page.locator("main")).to_be_focused()
 
 
 def test_what_is_removed_gives_the_focus_to_its_neighbour(tab: Tab, models: ScriptedHost) -> None:

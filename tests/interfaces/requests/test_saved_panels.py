@@ -190,6 +190,7 @@ def test_panels_are_listed_and_shown(saved: ScriptedHost) -> None:
         ('seats = ["beta"]', "beta"),
         ('protocol = "consensus"\njudge = "lab:beta"', "consensus has no judge; these do: "),
         ('preset = "slow"', "no preset 'slow'"),
+        ('preset = "quik"', "no preset 'quik'; did you mean quick? It has: quick, deep"),
         ('protocol = "voting"\noptions = { rounds = 3 }', "voting has no option 'rounds'; it has: "),
         (
             'protocol = "voting"\noptions = { erly = true }',
@@ -198,6 +199,7 @@ def test_panels_are_listed_and_shown(saved: ScriptedHost) -> None:
         ("budget = -1", "must be more than 0"),
         ("roles = 3", "must be diverse or redteam, or a table"),
         ('roles = { 9 = "critic" }', "there is no seat '9'"),
+        ('roles = { "lab:bta" = "critic" }', "'lab:bta' for a role; did you mean lab:beta? Seats are 1"),
         ('seat = ["lab:beta"]', "did you mean seats?"),
     ],
 )

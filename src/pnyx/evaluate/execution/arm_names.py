@@ -9,6 +9,7 @@ from typing import Any
 from ... import protocols
 from ...core.decision import Given
 from ...errors import UsageError
+from ...similar import among
 from ..analysis.log import Arm
 
 __all__ = [
@@ -74,7 +75,8 @@ def parse_arm(name: str) -> Arm:
     preset = options.get(PRESET)
     if preset is not None and preset not in definition.presets:
         known = ", ".join(definition.presets) or "none"
-        raise UsageError(f"arm {name!r}: {protocol} has no preset {preset!r}; it has: {known}")
+        hint = among(str(preset), definition.presets, f"it has: {known}")
+        raise UsageError(f"{protocol} has no preset {preset!r}{hint}")
     definition.resolve_options({key: value for key, value in options.items() if key != PRESET})
     return Arm(name=name, kind="protocol", protocol=protocol, options=options)
 

@@ -12,6 +12,7 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, To
 from pydantic import BaseModel
 
 from ...errors import NotFound, PnyxError
+from ...similar import among
 from ..requests.bugs import log_bug
 from ..requests.json_body import Body
 from . import tools
@@ -178,7 +179,8 @@ async def call_tool(
     """
     tool = TOOLS.get(name)
     if tool is None:
-        raise NotFound(f"there is no tool {name[:80]!r}; the tools are {', '.join(TOOLS)}")
+        hint = among(name, TOOLS, f"the tools are {', '.join(TOOLS)}")
+        raise NotFound(f"there is no tool {name[:80]!r}{hint}")
     redact = caller.service.redact
     try:
         result = await tool.work(caller, parse_arguments(tool.arguments, arguments or {}))

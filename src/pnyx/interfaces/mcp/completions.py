@@ -11,6 +11,7 @@ from ... import protocols
 from ...core.caching.regex import regex
 from ...errors import NotFound, UsageError
 from ...providers.embedded.weights import installed
+from ...similar import among
 from ..service.run_service import RunService
 from ..views.catalogue import models_by_name
 from .peer import Peer
@@ -45,7 +46,8 @@ def _arguments(params: CompleteRequestParams) -> Sequence[str]:
     match params.ref:
         case PromptReference(name=name):
             if name not in PROMPTS:
-                raise NotFound(f"there is no prompt {name[:80]!r}; the prompts are {', '.join(PROMPTS)}")
+                hint = among(name, PROMPTS, f"the prompts are {', '.join(PROMPTS)}")
+                raise NotFound(f"there is no prompt {name[:80]!r}{hint}")
             return tuple(PROMPTS[name].arguments)
         case other:
             if other.uri not in TEMPLATES:

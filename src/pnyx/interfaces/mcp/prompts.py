@@ -17,6 +17,7 @@ from mcp_types import (
 )
 
 from ...errors import NotFound, UsageError
+from ...similar import among
 from ..service.run_service import RunService
 from .peer import Peer
 
@@ -130,7 +131,8 @@ async def prompt_text(service: RunService, peer: Peer, params: GetPromptRequestP
     """Return the message of a prompt. Raises `NotFound`, and `UsageError` for wrong arguments."""
     prompt = PROMPTS.get(params.name)
     if prompt is None:
-        raise NotFound(f"there is no prompt {params.name[:80]!r}; the prompts are {', '.join(PROMPTS)}")
+        hint = among(params.name, PROMPTS, f"the prompts are {', '.join(PROMPTS)}")
+        raise NotFound(f"there is no prompt {params.name[:80]!r}{hint}")
     arguments = {name: text.strip() for name, text in (params.arguments or {}).items() if text.strip()}
     if unknown := arguments.keys() - prompt.arguments.keys():
         names = ", ".join(prompt.arguments)

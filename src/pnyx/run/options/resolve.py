@@ -37,6 +37,7 @@ from ...providers.catalogue import (
     split_names,
 )
 from ...providers.default_panel import DefaultPanel, default_panel
+from ...similar import among
 from ...tools.open import enabled_tools
 from ..calls.host_search import SEARCHES, TOOL
 from ..calls.limits import Limits
@@ -333,7 +334,8 @@ def _options(
     """
     presets = protocol.presets
     if preset is not None and preset not in presets:
-        raise UsageError(f"{protocol.name} has no preset {preset!r}; it has: {', '.join(presets) or 'none'}")
+        hint = among(str(preset), presets, f"it has: {', '.join(presets) or 'none'}")
+        raise UsageError(f"{protocol.name} has no preset {preset!r}{hint}")
     configured = settings.protocols.get(protocol.name, {})
     if preset is not None:
         return {**configured, **presets[preset]}

@@ -168,6 +168,8 @@ async def test_a_name_of_the_settings_is_a_model(client: Any, lab: ScriptedHost)
     assert (await client.models.retrieve("pnyx/council:quick")).id == "pnyx/council:quick"
     with pytest.raises(openai.NotFoundError) as caught:
         await client.models.retrieve("gpt-9")
+    with pytest.raises(openai.NotFoundError, match=r"'counsil:quick'; did you mean pnyx/council:quick[?]"):
+        await client.models.retrieve("counsil:quick")
     assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
     await client.chat.completions.create(
         model="title-helper", messages=[{"role": "user", "content": "A title for this?"}]
@@ -285,8 +287,10 @@ async def test_a_failure_in_a_stream_has_the_form_of_the_api(client: Any, lab: S
             openai.BadRequestError,
             "instructions must be text",
         ),
-        ({"model": "gpt-9"}, openai.NotFoundError, "no model 'gpt-9'; GET /v1/models lists them"),
-        ({"model": "voting:fast"}, openai.BadRequestError, "no preset 'fast'"),
+        ({"model": "gpt-9"}, openai.NotFoundError, "no model 'gpt-9'; send pnyx/consensus; GET /v1/models"),
+        ({"model": "pnyx"}, openai.NotFoundError, "no model 'pnyx'; send pnyx/consensus; GET /v1/models"),
+        ({"model": "Votng"}, openai.NotFoundError, "no model 'Votng'; did you mean pnyx/voting[?] GET"),
+        ({"model": "voting:quik"}, openai.BadRequestError, "no preset 'quik'; did you mean quick[?] It has"),
         (
             {"messages": [{"role": "assistant", "content": "x"}]},
             openai.BadRequestError,

@@ -16,13 +16,22 @@ from ....core.text import Material
 from ....errors import NotFound, UsageError
 from ....evaluate.execution.arm_names import PRESET, parse_arm
 from ....run.options.request import RunRequest
-from ....similar import nearest
+from ....similar import closest
 from ...requests.schemas import RunBody
 
 if TYPE_CHECKING:
     from .tools import Tools
 
-__all__ = ["INSTRUCTING", "PREFIX", "Conversation", "RefusedError", "Turn", "joined", "refuse"]
+__all__ = [
+    "INSTRUCTING",
+    "PREFIX",
+    "Conversation",
+    "RefusedError",
+    "Turn",
+    "joined",
+    "refuse",
+    "unknown_model",
+]
 
 PREFIX = "pnyx/"
 """Of the names of models; a request can leave it out."""
@@ -118,15 +127,17 @@ class Conversation:
         served: Mapping[str, ServedModel],
         panels: Collection[str] = (),
         *,
+        usual: str = "",
         earlier_files: bool = False,
     ) -> RunRequest:
         """Return the request of a run. served: the settings' own names of models. panels: of saved panels.
 
-        earlier_files: with the images and documents of other turns than the question. Raises `UsageError`
-        with what is wrong, `NotFound` for a name without a panel.
+        usual: the protocol of the settings, for errors. earlier_files: with the images and documents of other
+        turns than the question. Raises `UsageError` with what is wrong, `NotFound` for a name without a
+        panel.
         """
         question, material, files = self._split(earlier_files)
-        named = _model(self.model, served, panels)
+        named = _model(self.model, served, panels, usual)
         fields = {"seed": self.seed, "effort": self.effort, "answer_schema": self.schema}
         more = {name: value for name, value in self.more.items() if name != "footer"}
         fields |= self.tools.options if self.tools else {}
@@ -190,7 +201,21 @@ def _is_image(file: Source) -> bool:
     return file.media_type.startswith("image/")
 
 
-def _model(name: str, served: Mapping[str, ServedModel], panels: Collection[str]) -> dict[str, Any]:
+def unknown_model(name: str, names: Collection[str], usual: str) -> str:
+    """What is wrong with a name that no model has, and which one of `names` to send: the most similar one,
+    or else that of the protocol `usual`, if it is one of them.
+    """
+    bare = {one.removeprefix(PREFIX): one for one in names}
+    meant = closest(name.lower().removeprefix(PREFIX), bare)
+    if meant is not None:
+        return f"no model {name[:100]!r}; did you mean {bare[meant]}? GET /v1/models lists them"
+    hint = f"send {PREFIX}{usual}; " if PREFIX + usual in names else ""
+    return f"no model {name[:100]!r}; {hint}GET /v1/models lists them"
+
+
+def _model(
+    name: str, served: Mapping[str, ServedModel], panels: Collection[str], usual: str
+) -> dict[str, Any]:
     """The options of a run by the name of its model: an alias, a protocol, or a saved panel."""
     if one := served.get(name):
         fields = {"protocol": one.protocol, "models": one.panel, "preset": one.preset, "effort": one.effort}
@@ -199,12 +224,15 @@ def _model(name: str, served: Mapping[str, ServedModel], panels: Collection[str]
     if bare in panels and bare not in protocols.names():
         return {"panel": bare}
     if bare.partition(":")[0] not in protocols.names():
-        hint = nearest(bare, (*served, *panels, *protocols.names()))
+        names = (*served, *(f"{PREFIX}{one}" for one in (*protocols.names(), *panels)))
         raise NotFound(
-            f"no model {name[:100]!r}{hint}; GET /v1/models lists them, and the table "
+            f"{unknown_model(name, names, usual)}, and the table "
             f"[serve.models.{json.dumps(name[:100])}] in the server's settings adds this one"
         )
-    arm = parse_arm(bare)
+    try:
+        arm = parse_arm(bare)
+    except UsageError as exc:
+        raise RefusedError(str(exc), "model") from exc
     preset = {"preset": arm.options[PRESET]} if PRESET in arm.options else {}
     options = {key: value for key, value in arm.options.items() if key != PRESET}
     return {"protocol": arm.protocol, **preset, "options": options}

@@ -94,7 +94,9 @@ class Exchange:
         owner = owner_of(self.request)
         settings, model = self.service.settings, self.conversation.model
         alias = model if model in settings.serve.models else None
-        request = self.conversation.to_request(settings.serve.models, settings.panels)
+        request = self.conversation.to_request(
+            settings.serve.models, settings.panels, usual=settings.run.protocol
+        )
         try:
             spec = await self.service.resolve(request, owner, alias)
             if self.conversation.has_earlier_files:

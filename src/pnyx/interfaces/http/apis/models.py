@@ -9,7 +9,7 @@ from .... import protocols
 from ....errors import NotFound
 from ..errors import Exact
 from ..state import owner_of, service_of
-from .conversation import PREFIX
+from .conversation import PREFIX, unknown_model
 
 __all__ = ["ROUTER"]
 
@@ -31,8 +31,9 @@ async def list_models(request: Request) -> Response:
 @ROUTER.get("/models/{model:path}")
 async def read_model(request: Request, model: str) -> Response:
     """Return one of the names, which is valid without `pnyx/` too."""
-    if not {model, PREFIX + model} & set(_names(request)):
-        raise NotFound(f"no model {model[:100]!r}; GET /v1/models lists them")
+    names = _names(request)
+    if not {model, PREFIX + model} & set(names):
+        raise NotFound(unknown_model(model, names, service_of(request).settings.run.protocol))
     return Exact(_model(model))
 
 
