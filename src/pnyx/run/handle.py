@@ -291,8 +291,9 @@ class RunHandle:
     def _undecided_result(self, status: Status, stop_reason: str, message: str = "") -> Result:
         """Return a result without a decision: the best answer until now, and why the run ended."""
         message = self.context.redact(message)
+        answer = self.summary.answer if status == "failed" else self.context.best_answer
         decision = Decision(
-            answer=self.summary.answer or "",
+            answer=answer or "",
             status=status,
             rounds=self.summary.rounds,
             stop_reason=stop_reason,

@@ -97,6 +97,9 @@ class Performer:
             raise SeatAbsent.of(ask.seat.label, outcome.message)
         if outcome.absent:
             raise SeatAbsent.of(ask.seat.label, outcome.abstention)
+        # Replies of a shorter kind have a limit of their own.
+        if where.closing and not (ask.schema or ask.max_tokens or outcome.tool_calls):
+            self.context.first_answers.setdefault(ask.seat, outcome.text)
         return Reply(
             ask,
             outcome.text,
