@@ -48,15 +48,20 @@ def sized_text(tokens: int, seed: object) -> str:
 class SizedHost(Host):
     """Answers each prompt by what it asks for. factor: of the usual length of a reply.
 
-    classes: of questions, of which each has one by its words; without them, all have the first one. A reply
-    longer than `max_tokens` is cut off there, as hosts do.
+    classes: of questions, of which each has one by its words; without them, all have the first one. silent:
+    whether it reports no usage. A reply longer than `max_tokens` is cut off there, as hosts do.
     """
 
     def __init__(
-        self, factor: float = 1.0, pause: float = 0.0, thoughts: int = 0, classes: Sequence[str] = ()
+        self,
+        factor: float = 1.0,
+        pause: float = 0.0,
+        thoughts: int = 0,
+        classes: Sequence[str] = (),
+        silent: bool = False,
     ) -> None:
         super().__init__(self.reply, pause=pause)
-        self.factor, self.thoughts, self.classes = factor, thoughts, classes
+        self.factor, self.thoughts, self.classes, self.silent = factor, thoughts, classes, silent
 
     def reply(self, call: Call) -> str:
         """Return the whole reply to `call`."""
@@ -91,7 +96,7 @@ class SizedHost(Host):
         size = sum(len(message.text.encode()) for message in call.messages)
         size += len(call.schema.json) if call.schema else 0
         usage = Usage(int(size / BYTES_IN) + 8, 0, tokens + thoughts, thoughts)
-        return Completion(text, usage, "length" if cut else "stop")
+        return Completion(text, None if self.silent else usage, "length" if cut else "stop")
 
 
 def _object(properties: Mapping[str, Any], text: Callable[[int], str]) -> dict[str, Any]:

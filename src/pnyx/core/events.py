@@ -92,7 +92,8 @@ class CallStarted(_Base):
 
     prompt: the user message. system: the system message, "" for none. cut: characters removed so that the
     prompt fits the context window. searches: the web searches that the host may make. reserved_usd: None if
-    the price is unknown.
+    the price is unknown. answers: whether its reply is an answer, of which the run has no best
+    one yet.
     """
 
     type: ClassVar[Literal["call_started"]] = "call_started"
@@ -108,6 +109,7 @@ class CallStarted(_Base):
     cut: int = 0
     searches: int = 0
     reserved_usd: float | None = None
+    answers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +187,7 @@ class CallFailed(_Base):
     """An attempt without a usable reply. final: no retry follows, and the seat abstains from this step.
 
     charged_usd: what a reply that was cut off cost; else the reservation if the host may have billed the
-    attempt, else 0. None: unknown price. Tokens, reasoning: of a reply that was cut off.
+    attempt, else 0. None: unknown price. Tokens, text, reasoning: of a reply that was cut off.
     """
 
     type: ClassVar[Literal["call_failed"]] = "call_failed"
@@ -200,6 +202,7 @@ class CallFailed(_Base):
     cached_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
+    text: str = ""
     reasoning: str | None = None
     retry_in_s: float | None = None
     elapsed_s: float = 0.0

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from ..core.events import CallFailed, CallStarted, Event
-from ..core.models import NUSD, Seat, strongest
+from ..core.models import NUSD
 from ..core.protocol import Chosen
 from ..errors import DeadlinePassed, NoQuorum, OutOfBudget
 from ..providers.base import Provider
@@ -50,8 +50,7 @@ class RunContext:
     `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
     process. unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
     whether requests to hosts name the span of a call. counted_prompts: in this process. chosen: the protocol
-    that answers in place of that of the run, once that is known. first_answers: the first answer of each
-    seat, for a run that stops before its protocol has entered a phase with the best one.
+    that answers in place of that of the run, once that is known.
     windows: model -> tokens to which its host made this process shorten a request, so that the next is not
     refused as often.
     """
@@ -85,7 +84,6 @@ class RunContext:
     windows: dict[str, int] = field(default_factory=dict)
     unaffordable: OutOfBudget | None = None
     chosen: Chosen | None = None
-    first_answers: dict[Seat, str] = field(default_factory=dict)
     observer: Observer | None = None
     propagate: bool = False
 
@@ -103,12 +101,6 @@ class RunContext:
     def identity(self) -> RunIdentity:
         """What every announcement says of the run."""
         return RunIdentity.of(self.run_id, self.spec)
-
-    @property
-    def best_answer(self) -> str | None:
-        """The best answer until now: as the protocol entered it, or else that of the strongest seat."""
-        seats = strongest(tuple(self.first_answers))
-        return self.summary.answer or (self.first_answers[seats[0]] if seats else None)
 
     def now(self) -> str:
         """Return the time by the database's clock, see `Database.now`."""

@@ -57,12 +57,16 @@ CONTROL = (Halted, Fenced, StoreError, Diverged)
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The protocol, phase and round of a step, for events. closing: whether its answer is that of the run."""
+    """The protocol, phase and round of a step, for events.
+
+    closing: whether its answer is that of the run. has_answer: whether the protocol has named a best answer.
+    """
 
     protocol: str
     phase: str = START
     round: int = 1
     closing: bool = True
+    has_answer: bool = False
 
 
 class StepHandler(typing.Protocol):
@@ -231,7 +235,8 @@ class _Driver:
                 )
             case Enter() if root:
                 self.protocol.phases.check(self.where.phase, step.phase, step.facts)
-                self.where = replace(self.where, phase=step.phase, round=step.round)
+                has_answer = self.where.has_answer or bool(step.answer)
+                self.where = replace(self.where, phase=step.phase, round=step.round, has_answer=has_answer)
                 return await self.handler.enter(key, step, self.where)
             case Enter():
                 raise ScriptError(f"{self.protocol.name}: a parallel branch may not change the phase")

@@ -291,9 +291,8 @@ class RunHandle:
     def _undecided_result(self, status: Status, stop_reason: str, message: str = "") -> Result:
         """Return a result without a decision: the best answer until now, and why the run ended."""
         message = self.context.redact(message)
-        answer = self.summary.answer if status == "failed" else self.context.best_answer
         decision = Decision(
-            answer=answer or "",
+            answer=self.summary.answer or "",
             status=status,
             rounds=self.summary.rounds,
             stop_reason=stop_reason,
@@ -306,8 +305,7 @@ class RunHandle:
         detail = dict(decision.detail)
         if self.summary.overrun_usd:
             detail["overrun_usd"] = self.summary.overrun_usd
-        if decision.answer.strip() in self.summary.cut:
-            detail["truncated"] = True
+        detail |= self.summary.cut_mark(decision.answer)
         if decision.status == "failed" and self.summary.fits_nobody:
             detail["too_long"] = True
         consensus_reached = decision.consensus_reached

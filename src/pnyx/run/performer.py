@@ -33,7 +33,8 @@ class Performer:
             if step.phase != "complete":
                 self.context.check_quorum()
             common = self._common(key, where)
-            self.context.journal.buffer(PhaseEntered(**common, protocol=where.protocol, answer=step.answer))
+            answer = step.answer if where.closing else None  # that of a subtask is not the run's
+            self.context.journal.buffer(PhaseEntered(**common, protocol=where.protocol, answer=answer))
 
     def _common(self, key: str, where: Where) -> dict[str, Any]:
         return {"key": key, "time": self.context.now(), "phase": where.phase, "round": where.round}
@@ -97,9 +98,6 @@ class Performer:
             raise SeatAbsent.of(ask.seat.label, outcome.message)
         if outcome.absent:
             raise SeatAbsent.of(ask.seat.label, outcome.abstention)
-        # Replies of a shorter kind have a limit of their own.
-        if where.closing and not (ask.schema or ask.max_tokens or outcome.tool_calls):
-            self.context.first_answers.setdefault(ask.seat, outcome.text)
         return Reply(
             ask,
             outcome.text,

@@ -103,6 +103,8 @@ class Cost:
 class Summary:
     """The sums over a run's events.
 
+    answer: the best one so far: the one that the protocol named (is_named); before that, the first whole
+    reply with an answer, or the longest that was cut off. answering: the keys of calls for such replies.
     exhausted: the last one. cut: replies that ended at a token limit. silent: seat -> why it last gave no
     answer, for all seats that once gave none; unanswered: the keys of those calls. too_long: the seats that a
     prompt did not fit. answered: the seats that gave an answer. models: seat -> its model, once it was asked.
@@ -122,6 +124,8 @@ class Summary:
     dropped: list[dict[str, Any]] = field(default_factory=list)
     rounds: int = 0
     answer: str | None = None
+    is_named: bool = False
+    answering: set[str] = field(default_factory=set)
     exhausted: Budget | None = None
     overrun_usd: float = 0.0
     cut: set[str] = field(default_factory=set)
@@ -149,6 +153,10 @@ class Summary:
         """Whether a seat was dropped or once gave no answer. To refuse in words is an answer."""
         return bool(self.dropped or self.silent)
 
+    def cut_mark(self, answer: str) -> dict[str, Any]:
+        """Return the detail of a result whose answer was cut off at a token limit; {} if it was not."""
+        return {"truncated": True} if answer.strip() in self.cut else {}
+
     def add(self, event: Event) -> None:
         if isinstance(event, CallStarted | CallFinished | CallFailed):
             self.cost.add(event)
@@ -159,6 +167,8 @@ class Summary:
             case CallStarted():
                 self.usage["calls"] += 1
                 self.models[event.seat or ""] = event.model
+                if event.answers:
+                    self.answering.add(event.key)
             case CallFinished(copied=False):
                 for name in ("input_tokens", "cached_tokens", "output_tokens"):
                     self.usage[name] += getattr(event, name)
@@ -174,13 +184,17 @@ class Summary:
                     self._miss(event, event.message)
                 else:
                     self.failing[event.key or ""] = event.message
+                if event.text.strip():
+                    self.cut.add(event.text.strip())
+                    self._offer(event)
                 if event.kind == "too_long":
                     self.too_long.add(event.seat or "")
             case SeatDropped():
                 self.dropped.append({"seat": event.seat, "model": event.model, "reason": event.reason})
             case PhaseEntered():
                 self.rounds = max(self.rounds, event.round or 0)
-                self.answer = event.answer or self.answer
+                if event.answer:
+                    self.answer, self.is_named = event.answer, True
             case Budget(kind="exhausted"):
                 self.exhausted = event
             case Budget(kind="overrun"):
@@ -195,6 +209,16 @@ class Summary:
         elif event.text.strip():
             self.answered.add(event.seat or "")
             self._find(event)
+            if event.absent is None and not event.tool_calls:
+                self._offer(event)
+
+    def _offer(self, event: CallFinished | CallFailed) -> None:
+        """Take a reply as the best answer so far, unless the protocol named one or a better one is known."""
+        if self.is_named or event.key not in self.answering:
+            return
+        best, is_cut = (self.answer or "").strip(), event.text.strip() in self.cut
+        if not best or (best in self.cut and (not is_cut or len(event.text) > len(best))):
+            self.answer = event.text
 
     def _find(self, event: CallFinished) -> None:
         """Forget that a call had no answer, if it was asked again after a resume."""

@@ -99,6 +99,7 @@ export interface CallFailed extends Base {
   input_tokens?: number;
   cached_tokens?: number;
   output_tokens?: number;
+  text?: string;
   reasoning?: string | null;
   retry_in_s: number | null;
   elapsed_s: number;

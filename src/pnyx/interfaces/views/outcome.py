@@ -24,7 +24,7 @@ def headline(result: Mapping[str, Any]) -> str:
     rounds, status = quantity(result["rounds"], "round"), result["status"]
     cut = ", cut off at the token limit" if result["detail"].get("truncated") else ""
     if status in UNDECIDED:
-        return f"best answer so far; no decision after {rounds}"
+        return f"best answer so far{cut}; no decision after {rounds}"
     if status == "single":
         return f"answer of one model, unchallenged{cut}"
     if status == "stalled":

@@ -342,7 +342,7 @@ def _summary_result(row: store.RunRow, summary: Summary, elapsed_s: float) -> Re
         degraded=summary.degraded,
         usage=dict(summary.usage),
         elapsed_s=elapsed_s,
-        detail={"message": message} if message else {},
+        detail=({"message": message} if message else {}) | summary.cut_mark(summary.answer or ""),
     )
 
 

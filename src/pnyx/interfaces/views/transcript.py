@@ -291,7 +291,9 @@ class Transcript:
             facts.append(f"retry in {seconds(event.retry_in_s)}")
         kind = "unknown" if event.kind == "unknown" else "retry"
         title, reasoning = self._title(event, event.model), event.reasoning or ""
-        return Entry(kind=kind, title=title, text=event.message, facts=tuple(facts), reasoning=reasoning)
+        words = "" if is_blank(event.text) else clip(event.text, QUOTED)
+        text = ": ".join(filter(None, (event.message, words)))
+        return Entry(kind=kind, title=title, text=text, facts=tuple(facts), reasoning=reasoning)
 
     def _other_entry(self, event: ToolCalled | VoteTallied | Budget) -> Entry:
         """The entry for a tool call, a tally or a budget event."""

@@ -53,6 +53,8 @@ class ModelCall:
         self.context, self.key = context, key
         self.common = dict[str, Any](key=key, phase=where.phase, round=where.round, seat=ask.seat.label)
         self.fingerprint = ask.fingerprint
+        is_short = ask.schema is not None or ask.max_tokens is not None
+        self.answers = where.closing and not where.has_answer and not is_short
         # With a second request for the same call, either may be the reply.
         self.closing = ask.closing and where.closing and not context.spec.limits.hedge
         self.deadline = Deadline(None)
@@ -217,6 +219,7 @@ class ModelCall:
                 cut=request.cut_chars,
                 searches=request.searches,
                 reserved_usd=usd(reserved.amount),
+                answers=self.answers,
             )
 
         return await context.journal.reserve(intent)

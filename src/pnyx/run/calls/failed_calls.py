@@ -72,6 +72,7 @@ class FailedCalls:
             cached_tokens=bill.usage.cached_tokens,
             output_tokens=bill.usage.output_tokens,
             reasoning_tokens=bill.usage.reasoning_tokens,
+            text=redact(done.text) if kind == CUT_OFF else "",
             reasoning=stored_reasoning(done, redact),
             retry_in_s=0.0,
             elapsed_s=round(elapsed, 3),
