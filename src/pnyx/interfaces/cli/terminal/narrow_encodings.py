@@ -9,8 +9,8 @@ __all__ = ["ERRORS"]
 
 ERRORS = "pnyx.readable"
 """The name of the error handler, for streams."""
-SIGNS = str.maketrans("·•…‘’“”‐–—−×✓✗↻█─│", "-*.''\"\"----x+x~#-|")  # noqa: RUF001 (they look alike)
-SIGNS |= {ord("→"): "->", ord("←"): "<-"}
+SIGNS: dict[int, int | str] = {ord("→"): "->", ord("←"): "<-"}
+SIGNS |= str.maketrans("·•…‘’“”‐–—−×✓✗↻█─│", "-*.''\"\"----x+x~#-|")  # noqa: RUF001 (they look alike)
 """Most have one column too, so that tables and the live view stay as they are."""
 
 
