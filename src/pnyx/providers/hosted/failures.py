@@ -296,7 +296,7 @@ _OF_OUTPUT = regex(
 
 def _is_long_text(found: Report) -> bool:
     """Whether a text of the conversation is over a limit of characters."""
-    message = found.english.rpartition(" - ")[2]  # behind the exception of a client
+    message = re.split(r" - |\berror: ", found.english)[-1]  # behind the words of a client or gateway
     long = "string_above_max_length" in found.code or "string too long" in message
     part = found.param or (match[1] if (match := _PART.search(message)) else "messages")
     is_text = re.split(r"[.\[]", part)[0] in ("messages", "input", "prompt", "contents")
