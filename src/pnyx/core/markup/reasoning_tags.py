@@ -44,7 +44,7 @@ _ATTRIBUTES = r"\s[^<>\n]{0,80}"
 
 _PAIRS = {
     **{f"[{name}]": f"[/{name}]" for name in ("THINK", "Think", "think", "REASONING")},  # Magistral
-    "◁think▷": "◁/think▷",  # Kimi
+    **{f"◁{name}▷": f"◁/{name}▷" for name in ("think", "THINK")},  # Kimi
     **{"<|channel>thought": "<channel|>", "<|channel>": "<channel|>"},  # Gemma 4
     "<unused94>thought": "<unused95>",  # MedGemma
     "<ctrl94>thought": "<ctrl95>",  # Gemini
@@ -90,7 +90,7 @@ _END_TOKENS = (
         "<extra_id_1>",
     ),
     *("<|im_start|>assistant", "<start_of_turn>", "<|start_header_id|>assistant<|end_header_id|>"),
-    *("[END FINAL RESPONSE]", "[/INST]", "[gMASK]"),
+    *("[END FINAL RESPONSE]", "[/INST]", "[gMASK]", "<pad>", "[PAD]"),
 )
 """Tokens by which chat templates end a turn, or begin the next one."""
 _TURN = r"(?i:<\|(?:im_start|start|start_header_id|start_of_role|turn)\|?>|<start_of_turn>)"
@@ -121,7 +121,7 @@ TURN_STARTS = (
     *("<|im_start|>assistant", "<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model"),
     *("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<｜Assistant｜>", "<|assistant|>", "<|im_assistant|>"),
     *("<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<bos>", "<s> ", "[/INST]", "[|assistant|]"),
-    *("<|start|>assistant<|message|>", "<think/>", "<think />"),
+    *("<|start|>assistant<|message|>", "<|message|>", "<think/>", "<think />"),
 )
 """Tokens by which chat templates begin the turn of the model, or say that it does not think, which a
 server may leave before its text."""

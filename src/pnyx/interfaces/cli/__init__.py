@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
@@ -169,9 +170,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 def _exit_code(arguments: list[str]) -> int:
     """Run a command, report its error, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # A character that the terminal cannot encode is escaped instead of failing the command.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+        # A character that the terminal cannot encode is replaced instead of failing the command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_encoding_errors(stream.encoding))
     try:
         _check_text(arguments)
         code = _run(arguments)
@@ -198,6 +199,15 @@ def _exit_code(arguments: list[str]) -> int:
             sys.excepthook(type(exc), exc, exc.__traceback__)
         code = _report(f"this is a bug in pnyx: {type(exc).__name__}: {exc} (-v shows the traceback)", 1)
     return code if isinstance(code, int) else 0
+
+
+def _encoding_errors(encoding: str) -> str:
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        return "backslashreplace"  # of unpaired surrogates
+    # Few terminals have another encoding.
+    from .terminal.narrow_encodings import ERRORS
+
+    return ERRORS
 
 
 def _end_on_signals(code: int) -> None:

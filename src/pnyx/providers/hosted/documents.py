@@ -178,7 +178,8 @@ class Documents:
             found, document = self._parse(value) if len(self._data) == 1 else (False, None)
             if found:
                 self._data.clear()
-                yield document
+                is_bare = self._named_error and isinstance(document, dict) and "error" not in document
+                yield {"error": document} if is_bare else document
 
     def _dispatch(self) -> Iterator[Any]:
         """Yield the document of an event that has several lines of data, or none that is JSON."""

@@ -296,8 +296,9 @@ _OF_OUTPUT = regex(
 
 def _is_long_text(found: Report) -> bool:
     """Whether a text of the conversation is over a limit of characters."""
-    long = "string_above_max_length" in found.code or "string too long" in found.message
-    part = found.param or (match[1] if (match := _PART.search(found.message)) else "messages")
+    message = re.split(r" - |\berror: ", found.english)[-1]  # behind the words of a client or gateway
+    long = "string_above_max_length" in found.code or "string too long" in message
+    part = found.param or (match[1] if (match := _PART.search(message)) else "messages")
     is_text = re.split(r"[.\[]", part)[0] in ("messages", "input", "prompt", "contents")
     return long and is_text and not part.endswith((".id", ".name"))
 

@@ -36,6 +36,7 @@ TOO_LONG = regex(
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
     r"|message larger than max|token count exceed|(?:prompt|input) (?:has|is|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
+    r"|(?:request|body|payload)\b[^.]{0,40}(?:exceed\w*|larger|over)\b[^.]{0,30} \d+ ?[KMG]i?B\b"
     r"|request (?:body )?size\b[^.]{0,20}exceed|text fields that are too large|payload too large"
     r"|max(?:imum)? tokens of \d+ exceeded"
     r"|(?:unable to|cannot) fit (?:\w+ ){0,2}(?:prompt|input|messages?|conversation)"

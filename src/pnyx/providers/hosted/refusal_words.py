@@ -107,7 +107,8 @@ SCHEMA = regex(
     r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
     r"|output.?format|required for format|schema in format|guided.?(?:decoding|json)|response.?mime.?type"
     r"|application/json"
-    r"|(?:specified|response) schema|schema is too|schemas contains? too|the word '?json",
+    r"|(?:specified|response) schema|schema in generation.?config|schema is too|schemas contains? too"
+    r"|the word '?json",
     re.IGNORECASE,
 )
 _THINKING = regex(r"reasoning|thinking|\bbudget\b|思考", re.IGNORECASE)

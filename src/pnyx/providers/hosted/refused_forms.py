@@ -12,7 +12,7 @@ from .reports.report import Report
 __all__ = ["refuses_no_stream", "refuses_stream", "refuses_system"]
 
 _SYSTEM = regex(
-    r"(?:system|developer)[ _](?:role|message|prompt|instruction)s?\b[^.]{0,40}(?:\bnot\b|n't|unsupported"
+    r"(?:system|developer)[ _]?(?:role|message|prompt|instruction)s?\b[^.]{0,40}(?:\bnot\b|n't|unsupported"
     r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
     r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
     r"|developer instruction|(?<!optional system message, )(?:conversation roles|messages) must alternate"

@@ -16,7 +16,7 @@ from ...render.terminal import clip, columns, flat
 from ...views.tallies import votes_text
 from ...views.transcript import SeatState, quantity, seat_name, seconds
 from .keyboard import Keyboard
-from .output import Output
+from .output import MOST_COLUMNS, Output
 from .plain import Progress
 
 __all__ = ["LiveProgress"]
@@ -93,8 +93,15 @@ class LiveProgress(Progress):
     async def _tick(self) -> None:
         while True:
             self._show()  # the shell may have brought it to the front
+            self._fit()
             self._live.update(self.frame(), refresh=self._live.is_started)
             await asyncio.sleep(FRAME_S)
+
+    def _fit(self) -> None:
+        """Wrap the next lines at the width that the window has now."""
+        for stream in (self.output.out, self.output.err):
+            if stream.width is not None:
+                stream.width = min(self._console.size.width, MOST_COLUMNS)
 
     def frame(self) -> Text:
         """The current view."""

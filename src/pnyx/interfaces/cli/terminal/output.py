@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from ....errors import PnyxError
 from ...render.terminal import ClosedPipe, safe, wrap
 
-__all__ = ["Output", "Stream", "streams"]
+__all__ = ["MOST_COLUMNS", "Output", "Stream", "streams"]
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 MOST_COLUMNS = 100

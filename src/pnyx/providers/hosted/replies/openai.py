@@ -108,7 +108,7 @@ class OpenAIReader(Reader):
             part = {**part, "content": content}
         yield from self._content(part.get("content"))
         if not part.get("content"):
-            plain = (choice.get(name) for name in ("text", "message", "messages"))
+            plain = [part.get("text"), *(choice.get(name) for name in ("text", "message", "messages"))]
             yield from self.piece(next((text for text in plain if isinstance(text, str | int | float)), None))
         if isinstance(part.get("refusal"), str) and part["refusal"]:
             self.refusal.append(part["refusal"])

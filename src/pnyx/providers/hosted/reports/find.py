@@ -106,7 +106,7 @@ def _has_failed(document: Mapping[str, Any]) -> bool:
     """Whether a document without words says by its status that it is a failure, and has no answer."""
     if document.keys() & _ANSWERS_OF_STATUS:
         return False
-    state = str(document.get("statusCode") or document.get("status") or "").lower()
+    state = str(document.get("statusCode") or document.get("status") or document.get("code") or "").lower()
     return bool(status_number(state)) or state in _FAILED
 
 

@@ -79,12 +79,12 @@ _IDENTIFIER = regex(
 _HUMP = regex(r"_|(?<=[a-z])(?=[A-Z])")
 _CODE = regex(r"(?<![\w.])(?=\w{0,80}(?:_|[a-z][A-Z]))[A-Za-z]\w{1,80}(?![\w.])")
 """A code of several words."""
+_ONE_STATUS = r"(4(?!00|22)\d\d|5\d\d)\b(?![,.]\d)"
 _STATUS = regex(
-    r"\A\W{0,2}([45]\d\d)(?=\W|\Z)(?![,.]\d)"
-    r"|\b(?:HTTP|error|status)(?: (?:code|status))?\W{1,3}([45]\d\d)\b(?![,.]\d)",
+    rf"\A\W{{0,2}}{_ONE_STATUS}|\b(?:HTTP|error|status)(?:\W{{1,3}}(?:code|status))?\W{{1,4}}{_ONE_STATUS}",
     re.IGNORECASE,
 )
-"""A status among the words, as clients write it."""
+"""A status among the words, as clients write it; 400 and 422 say nothing beside them."""
 _RPC = regex(r"\brpc error: code = (\w+)")
 """How gRPC's library for Go writes the code of a failure."""
 _ADDRESS = regex(r"https?://\S+")
