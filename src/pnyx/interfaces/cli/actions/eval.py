@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,6 +161,24 @@ def _write(path: Path, text: str) -> None:
         raise UsageError(f"cannot write {path}: {exc.strerror}") from exc
 
 
+@dataclass(frozen=True, slots=True)
+class _Measurement:
+    """What is measured. items: None if only Inspect reads the dataset. arms: beside each model of the panel.
+
+    judge: the model that grades answers which cannot be compared. folder: named as the batch of its runs.
+    """
+
+    settings: Settings
+    dataset: str
+    items: Sequence[Item] | None
+    limit: int | None
+    panel: Sequence[str]
+    arms: Sequence[Arm]
+    judge: str | None
+    seed: int
+    folder: Path
+
+
 def _measure(
     output: Output,
     dataset: str,
@@ -172,8 +190,13 @@ def _measure(
     seed: int,
     limit: int | None,
     budget: float | None,
+    judge: str | None,
     dry_run: bool,
-    **options: Any,
+    concurrency: int,
+    log: Path | None,
+    html: Path | None,
+    learn: bool,
+    **_: Any,
 ) -> int:
     settings = open_settings({} if budget is None else {"budget": {"batch_usd": budget}})
     panel = parse_seats(models or settings.panel.seats) or tuple(dict.fromkeys(default_panel(settings).refs))
@@ -186,67 +209,58 @@ def _measure(
     compared = [*map(single_arm, alone), *([SELF_CONSISTENCY] if samples else []), *parse_arms(names)]
     items = find_items(dataset, seed=seed, limit=limit)
     if dry_run:
-        judge = single_arm(options["judge"] or panel[0])
-        evaluation = Evaluation(settings, panel, [*map(single_arm, panel), *compared], judge)
+        grader = single_arm(judge or panel[0])
+        evaluation = Evaluation(settings, panel, [*map(single_arm, panel), *compared], grader)
         return dry_run_evaluation(output, evaluation, dataset, items, limit)
     # The full path, so that each file has one name however its path is written.
     source = str(Path(dataset).resolve()) if Path(dataset).is_file() else dataset
     name = f"eval-{sha256(json.dumps([source, panel, seed]).encode()).hexdigest()[:8]}"
     folder = data_dir() / "eval" / name
+    work = _Measurement(settings, dataset, items, limit, panel, compared, judge, seed, folder)
     with exclusive(folder, "evaluation"):
-        return asyncio.run(
-            _run(output, settings, dataset, panel, compared, items, folder, seed=seed, limit=limit, **options)
-        )
+        return asyncio.run(_run(output, work, concurrency, log, html, learn))
 
 
 async def _run(
-    output: Output,
-    settings: Settings,
-    dataset: str,
-    panel: Sequence[str],
-    arms: Sequence[Arm],
-    items: Sequence[Item] | None,
-    folder: Path,
-    *,
-    seed: int,
-    limit: int | None,
-    concurrency: int,
-    judge: str | None,
-    log: Path | None,
-    html: Path | None,
-    learn: bool,
-    **_: Any,
+    output: Output, work: _Measurement, concurrency: int, log: Path | None, html: Path | None, learn: bool
 ) -> int:
+    """Measure, write the report, and return the exit code. log, html: further files to write."""
     need("eval", "an evaluation")
     # Inspect is an optional extra that takes seconds to import.
     from ....evaluate.execution.bench import Bench
     from ....evaluate.execution.run import evaluate
 
-    name, graders = folder.name, [single_arm(judge)] if judge else []
-    async with RunService.open(settings) as service:
-        for arm in (*map(single_arm, panel), *arms, *graders):
+    name, graders = work.folder.name, [single_arm(work.judge)] if work.judge else []
+    async with RunService.open(work.settings) as service:
+        for arm in (*map(single_arm, work.panel), *work.arms, *graders):
             # Fail here, before anything is paid, rather than at each question.
-            service.check_providers(replace(planned_run(settings, panel, arm, "?"), batch=name))
-        progress = Progress(output, limit if items is None else len(items))
+            service.check_providers(replace(planned_run(work.settings, work.panel, arm, "?"), batch=name))
+        progress = Progress(output, work.limit if work.items is None else len(work.items))
 
         def observe(arm: Arm, answer: ArmAnswer) -> None:
             progress.add(arm.name, answer.result.usage["cost_usd"])
 
         batch = service.batch(name, current=True)
-        bench = Bench(batch, panel, seed, judge, observe=observe)
+        bench = Bench(batch, work.panel, work.seed, work.judge, observe=observe)
         with halt_on_signals(batch, output):
             answers = await evaluate(
-                bench, dataset, items, arms, limit=limit, concurrency=concurrency, folder=folder
+                bench,
+                work.dataset,
+                work.items,
+                work.arms,
+                limit=work.limit,
+                concurrency=concurrency,
+                folder=work.folder,
             )
         progress.close()
-        _store(output, answers, folder)
+        _store(output, answers, work.folder)
         if log is not None:
             answers.write(log)
         if learn and batch.halted is None and not bench.waiting:
             await service.record_outcomes(dict(lessons(answers)))
         account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
-    output.note(f"{name}: {spent} in total; to see each answer: inspect view --log-dir {folder}")
+    output.note(f"{name}: {spent} in total; to see each answer: inspect view --log-dir {work.folder}")
     code = _report(output, answers, html) if answers.ids else 1
     if batch.halted is not None:
         return report_halt(output, batch.halted)
