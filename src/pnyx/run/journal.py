@@ -134,7 +134,6 @@ class Journal:
         self._contents = RunContents()
         self.seq = 0
         self.created_at = ""
-        self.answer: str | None = None
         self.dropped: dict[str, str] = {}
         self._observe, self._publish, self._on_stop = observe, publish, on_stop
         self._sent: dict[str, _Sent] = {}
@@ -350,12 +349,9 @@ class Journal:
                     self._cut_off[event.key] = CutOff(started.max_tokens, event.message)
             case ToolCalled():
                 self._outcomes[event.key] = event
-            case VoteTallied() | SeatAbstained() | BranchesClosed():
+            case PhaseEntered() | VoteTallied() | SeatAbstained() | BranchesClosed():
                 self._marks.add(event.key)
                 self._closed.update(closed_branches(event))
-            case PhaseEntered():
-                self._marks.add(event.key)
-                self.answer = event.answer or self.answer
             case RunStarted():
                 self.created_at = event.time
             case SeatDropped():
