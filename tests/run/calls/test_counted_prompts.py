@@ -114,3 +114,43 @@ async def test_a_text_that_has_fewer_tokens_than_its_bound_finishes_under_twice_
     started = [event for event in log if isinstance(event, CallStarted)]
     assert len(started) == len(costs) == usual.usage["calls"]
     assert all((costs[event.key] or 0) <= (event.reserved_usd or 0) for event in started)
+
+
+class WordyHost(SizedHost):
+    """Adds instructions of its own to each prompt, and charges for them."""
+
+    async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
+        done = await super().complete(call, on_text)
+        usage = cast(Usage, done.usage)
+        return replace(done, usage=replace(usage, input_tokens=usage.input_tokens + 3_000))
+
+
+@pytest.mark.parametrize("case", ["consensus", "council", "moa"])
+async def test_what_a_host_has_charged_for_beyond_the_most_is_reserved_for_the_calls_that_follow(
+    make: Callable[[Host], Node], case: str
+) -> None:
+    node = make(WordyHost())
+    handle = await node.runner.start(spec(case))
+    await handle.result()
+    prices = {seat.model: cast(Price, seat.price) for seat in SEATS}
+    reserved: dict[tuple[str, int], float] = {}
+    known, spare = set[str](), list[float]()
+    for event in await node.log(handle.run_id):
+        if isinstance(event, CallStarted) and event.model in known:
+            price = prices[event.model]
+            of_input = (event.reserved_usd or 0.0) * 1e6 - event.max_tokens * price.output
+            reserved[event.key, event.attempt] = of_input / price.input
+        elif isinstance(event, CallFinished):
+            known.add(event.model)
+            if (place := (event.key, event.attempt)) in reserved:
+                spare.append(reserved[place] - event.input_tokens)
+    assert spare
+    assert min(spare) >= 0
+
+
+def test_what_a_host_charges_for_beyond_the_most_changes_nothing_for_other_models() -> None:
+    counted, one, other = CountedPrompts(), ask("rules", ["text"]), ask("rules", ["text"], model="h:other")
+    before = most(counted, one), most(counted, other)
+    counted.note_more("m", 500)
+    counted.note_more("m", 200)
+    assert (most(counted, one), most(counted, other)) == (before[0] + 500, before[1])

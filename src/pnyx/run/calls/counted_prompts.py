@@ -60,6 +60,11 @@ class CountedPrompts:
         self.may_ask = True
         self._charged: dict[bytes, int] = {}
         self._asked: dict[bytes, int] = {}
+        self._more: dict[str, int] = {}
+
+    def note_more(self, model: str, tokens: int) -> None:
+        """Remember by how many tokens a host has charged for more than the most that a request may have."""
+        self._more[model] = max(tokens, self._more.get(model, 0))
 
     def note(self, prefixes: Sequence[Prefix], tokens: int) -> None:
         """Remember the tokens of a request with these prefixes, which have at most as many."""
@@ -78,12 +83,13 @@ class CountedPrompts:
 
     def bound(self, prefixes: Sequence[Prefix], text: Callable[[], str], model: str, whole: int) -> Bound:
         """Return the most tokens of a request. text: returns its text, which not all need. model, whole: as
-        for and by `most_tokens`."""
+        for and by `most_tokens`. A host that has charged for more than that is expected to do so again."""
+        loosest = Bound(self._more.get(model, 0), whole)
         for end, name in reversed(prefixes):
             if counts := [known[name] for known in (self._charged, self._asked) if name in known]:
                 found = Bound(min(counts), most_tokens(text(), model, end))
-                return found if found.most < whole else Bound(0, whole)
-        return Bound(0, whole)
+                return found if found.most < loosest.most else loosest
+        return loosest
 
 
 def _note(counts: dict[bytes, int], prefixes: Sequence[Prefix], tokens: int) -> None:

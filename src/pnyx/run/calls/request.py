@@ -97,7 +97,9 @@ class CallRequest:
         counted = self._context.counted_prompts
         counted.note(self.prefixes, tokens)
         if not self.searches:
-            counted.compare(self.prefixes, tokens - self.image_tokens)
+            of_text = tokens - self.image_tokens
+            counted.compare(self.prefixes, of_text)
+            counted.note_more(self.ask.seat.name, max(of_text - self.input_tokens, 0))
 
     def call(self, max_tokens: int, timeout: float | None) -> Call:
         """Return the call with a limit of its output. timeout: seconds until its deadline."""
