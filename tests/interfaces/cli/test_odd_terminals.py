@@ -71,3 +71,15 @@ def test_lines_are_wrapped_at_the_width_that_the_window_has_now(lab: ScriptedHos
     lines = [line for line in tty.text.replace("\r\n", "\n").split("\n") if line.count("word") > 1]
     assert len(lines) > 10
     assert max(line.count("word") for line in lines) <= 10
+
+
+def test_lines_fit_a_narrow_terminal_also_if_stdout_is_redirected(lab: ScriptedHost) -> None:
+    lab.on("*", text="word " * 60)
+    with (
+        open(os.devnull, "wb") as nowhere,
+        screen("ask", "-p", "single", "Why?", term="dumb", columns=50, stdout=nowhere) as tty,
+    ):
+        assert tty.end() == 0
+    lines = tty.text.replace("\r\n", "\n").split("\n")
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 50

@@ -134,8 +134,17 @@ def _stream(file: TextIO | None, plain: bool, essential: bool) -> Stream:
         return Stream(open(os.devnull, "w"))
     terminal = file.isatty()
     painted = terminal and not plain and not _dumb() and not os.environ.get("NO_COLOR")
-    width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if terminal else None
+    width = min(_columns(file), MOST_COLUMNS) if terminal else None
     return Stream(file, painted, width, essential)
+
+
+def _columns(file: TextIO) -> int:
+    """The columns of a terminal: those of $COLUMNS, of stdout, or of this one if stdout is redirected."""
+    try:
+        size = os.get_terminal_size(file.fileno())
+    except (OSError, ValueError):
+        return shutil.get_terminal_size().columns
+    return shutil.get_terminal_size((size.columns or 80, size.lines)).columns
 
 
 def _dumb() -> bool:
