@@ -149,7 +149,7 @@ def test_a_judge_that_is_not_on_the_panel_has_no_number(settings: pnyx.Settings)
         UsageError, match=r"no seat '4' for an effort; phases .*; seats are 1 to 3, or a model"
     ):
         resolve(replace(request, efforts={"4": "low"}), settings)
-    with pytest.raises(UsageError, match="no seat '4' for a role: seats are 1 to 3, or a model"):
+    with pytest.raises(UsageError, match="no seat '4' for a role; seats are 1 to 3, or a model"):
         resolve(replace(request, roles={"4": "a skeptic"}), settings)
 
 
