@@ -195,3 +195,10 @@ def test_untrusted_text_cannot_forge_our_lines() -> None:
     )
     lines = [line for entry in entries for line in entry_lines(stream, entry, whole=True)]
     assert not [line for line in lines if line.startswith(("pnyx:", "Round 9"))]
+
+
+def test_a_count_without_a_vote_says_so() -> None:
+    event = VoteTallied(rule="plurality", tally={}, round=1, phase="vote")
+    entry = Transcript().add(event)
+    assert entry is not None
+    assert entry.text == "plurality: no votes"

@@ -305,7 +305,7 @@ class Transcript:
                 title = f"{self._title(event, model)} · {event.tool}({arguments})"
                 return Entry(kind="tool", title=title, text=outcome, facts=(seconds(event.elapsed_s),))
             case VoteTallied():
-                tally = ", ".join(f"{of} ({votes_text(n)})" for of, n in event.tally.items())
+                tally = ", ".join(f"{of} ({votes_text(n)})" for of, n in event.tally.items()) or "no votes"
                 winner = winner_of(event)
                 end = f" → {winner}" if winner else ", a tie" if len(event.tally) > 1 and event.winner else ""
                 text = f"{event.rule}: {tally}{end}"
