@@ -19,7 +19,7 @@ from pnyx.errors import UsageError
 from pnyx.interfaces.cli.terminal.line_input import MOST_LINES, History, Lines
 from pnyx.interfaces.cli.terminal.output import streams
 from tests.interfaces.cli.test_signals import run_of, wait_for_calls
-from tests.interfaces.shell import pnyx, screen
+from tests.interfaces.shell import Screen, pnyx, screen
 from tests.support.scripted import ScriptedHost
 
 SINGLE = ("-p", "single", "--plain")
@@ -127,13 +127,18 @@ def test_lines_can_be_edited_and_recalled_in_the_next_session(lab: ScriptedHost,
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
+def _paste(tty: Screen) -> None:
+    """Paste a question of two lines into a chat, and end it after the answer."""
+    tty.wait_for("\x1b[?2004h")
+    tty.type("\x1b[200~Is this\nright?\x1b[201~\n")
+    tty.wait_for("single 2> ")
+    tty.type("\x04")
+    tty.end()
+
+
 def test_pasted_text_is_one_question(lab: ScriptedHost) -> None:
     with screen("chat", "-p", "single") as tty:
-        tty.wait_for("\x1b[?2004h")
-        tty.type("\x1b[200~Is this\nright?\x1b[201~\n")
-        tty.wait_for("single 2> ")
-        tty.type("\x04")
-        tty.end()
+        _paste(tty)
     assert pnyx("runs", "--json").json[0]["question"] == "Is this\nright?"
 
 
@@ -197,11 +202,7 @@ def test_a_history_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
 def test_pasted_text_is_one_question_also_if_stdout_is_no_terminal(lab: ScriptedHost, tmp_path: Path) -> None:
     lab.on("*", text="So.")
     with open("answers", "wb") as answers, screen("chat", "-p", "single", stdout=answers) as tty:
-        tty.wait_for("\x1b[?2004h")
-        tty.type("\x1b[200~Is this\nright?\x1b[201~\n")
-        tty.wait_for("single 2> ")
-        tty.type("\x04")
-        tty.end()
+        _paste(tty)
     assert pnyx("runs", "--json").json[0]["question"] == "Is this\nright?"
     assert (tmp_path / "answers").read_text() == "So.\n"
 

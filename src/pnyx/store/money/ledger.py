@@ -35,17 +35,14 @@ class Account:
 
     def within(self, cap_nusd: int | None) -> Account:
         """Return the account with the lower of its own cap and this one."""
-        return replace(self, cap_nusd=_lower(self.cap_nusd, cap_nusd))
+        if cap_nusd is None or (self.cap_nusd is not None and self.cap_nusd <= cap_nusd):
+            return self
+        return replace(self, cap_nusd=cap_nusd)
 
     @property
     def left(self) -> float:
         """What is neither spent nor reserved, in nUSD; infinite without a cap, below 0 after an overrun."""
         return inf if self.cap_nusd is None else self.cap_nusd - self.spent_nusd - self.reserved_nusd
-
-
-def _lower(cap: int | None, other: int | None) -> int | None:
-    """Return the lower of two caps; None is no cap."""
-    return cap if other is None else other if cap is None else min(cap, other)
 
 
 class Exhausted(OutOfBudget):
@@ -84,11 +81,8 @@ def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int)
         for scope in missing:
             open_account(connection, scope, caps[scope])
         rows |= {row[0]: row for row in _change(connection, missing, amount, 0)}
-    before = ((scope, cap, *rows[scope][1:]) for scope, cap in caps.items())
-    return tuple(
-        Account(scope, _lower(stored, cap), spent, reserved - amount)
-        for scope, cap, stored, spent, reserved in before
-    )
+    accounts = (Account(*rows[scope]).within(cap) for scope, cap in caps.items())
+    return tuple(replace(one, reserved_nusd=one.reserved_nusd - amount) for one in accounts)
 
 
 def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:

@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pnyx.core.answers.replies import conclusions
 from pnyx.core.answers.replies.values import is_definite
-
-FORMS = [(form, words) for form, words in conclusions._FORMS if words]
-
-
-@pytest.mark.parametrize(("form", "words"), FORMS, ids=range(len(FORMS)))
-def test_every_sentence_of_a_form_has_one_of_its_words(form: re.Pattern[str], words: tuple[str, ...]) -> None:
-    """Without one the pattern is not tried."""
-
-    @settings(max_examples=60, deadline=None)
-    @given(st.from_regex(re.compile(form.pattern, form.flags), fullmatch=True))
-    def check(sentence: str) -> None:
-        folded = sentence.casefold()
-        assert any(word in folded for word in words)
-
-    check()
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,7 @@ __all__ = ["answer_to", "block_answer"]
 MAX_CHARS = 200
 """Characters of such a sentence, and of such a block."""
 
-# A pattern that begins with a lookbehind would be tried at each character, and not only at blanks.
-_SENTENCES = regex(r"\s(?<=[.!?]\s)\s*(?=[A-Z])")
-_SENTENCES_BEYOND = regex(r"(?<=[.!?])\s+(?=[A-Z])|(?<=[。！？।])\s*(?=\S)")
-"""The same for a text that is not in ASCII."""
+_SENTENCES = regex(r"(?<=[.!?])\s+(?=[A-Z])|(?<=[。！？।])\s*(?=\S)")
 _COUNTED = regex(
     r"\b(?:how (?:many|much|far|long|old|tall)"
     r"|what (?:is|was|are|were) the (?:total|number|amount|cost|sum))\b",
@@ -69,10 +66,8 @@ def answer_to(
 
     In English also the only number of a sentence behind `how many`: `So she has 17 marbles left.`
     """
-    line = concluding[-1].strip() if concluding else ""
-    between = _SENTENCES if line.isascii() else _SENTENCES_BEYOND
-    sentences = [sentence.strip(" *_") for sentence in between.split(line)]
-    if not 0 < len(sentences[-1]) <= MAX_CHARS or sentences[-1].endswith(("?", "？", "؟")):
+    sentences = [s.strip(" *_") for s in _SENTENCES.split(concluding[-1].strip())] if concluding else []
+    if not sentences or not 0 < len(sentences[-1]) <= MAX_CHARS or sentences[-1].endswith(("?", "？", "؟")):
         return ""
     last = _LEAD.sub("", _RESTATED.sub("", sentences[-1]), count=1)
     value = (None if english else stated_amount(last, question)) or stated(last, question)

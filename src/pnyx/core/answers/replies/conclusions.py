@@ -221,22 +221,6 @@ _SOMEONES = regex(
 )
 
 
-_FORMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
-    (_ANSWER_IS, ("ans", "option", "choice", "output", "value", "solution", "result")),
-    (_PRINTS, ("print", "output", "return", "display")),
-    (_CORRECTED, ()),
-    (_CORRECTED_SHORT, ()),
-    (_CHOSEN[0], ("choose", "chose", "pick", "select", "go", "vote")),
-    (_CHOSEN[1], ("correct", "right", "best")),
-    (_CHOSEN[2], ("answer",)),
-    (_CHOSEN[3], ("answer",)),
-    (_CHOSEN[4], ("answer",)),
-    (_CHOSEN[5], ("agree",)),
-    (_CHOSEN[6], ()),
-    (_CHOSEN[7], ("answer",)),
-)
-"""The forms of such sentences, each with words in lower case one of which all its sentences have; none: no
-such words, and its first word decides at once. To look for them takes less than to try the pattern."""
 _NAMING = (_ANSWER_IS, _PRINTS, _CORRECTED_SHORT)
 """Forms after which a few words are an answer too."""
 
@@ -246,9 +230,8 @@ def stated_value(sentence: str, is_plausible: Callable[[str], bool]) -> str:
     if inner := boxed_value(sentence):
         return value_of(inner)
     sentence = sentence.lstrip(" #*_|>-•" + SIGNS)
-    folded = sentence.casefold()
-    for form, words in _FORMS:
-        match = None if words and not any(word in folded for word in words) else form.fullmatch(sentence)
+    for form in (_ANSWER_IS, _PRINTS, _CORRECTED, _CORRECTED_SHORT, *_CHOSEN):
+        match = form.fullmatch(sentence)
         if match is None or _SOMEONES.search(match["value"]):
             continue
         if not match["turn"] and _SUPPOSED.match(match["before"]):
