@@ -24,7 +24,7 @@ CODES: dict[int, str] = {
     404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
     " modelnotfounderror deploymentnotfound modelnotopen invalidmodel modeldecommissioned modelnotavailable"
     " invalidendpointormodel modelnotsupported unknownmodel dedicatedendpointnotrunning"
-    " unknownoperationexception nosuchendpoint",
+    " unknownoperationexception",
     408: "requesttimeout modeltimeoutexception",
     409: "conflict conflicterror aborted conflictexception",
     413: "requesttoolarge contextlengthexceeded contextwindowexceedederror exceedcontextsizeerror"

@@ -144,7 +144,8 @@ LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billi
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
     r"|/ ?(?:min(?:ute)?|s|sec(?:ond)?)\b|\b[rt]pm\b|request limit reached|burst limit|spike.?arrest"
-    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|parallel requests|server limit exceeded|slow down|before (?:the"
+    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|parallel requests"
+    r"|server limit exceeded|slow down|before (?:the"
     r"|your) next request"
     r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|每[分秒]|分钟内|速率|频率",
     re.IGNORECASE,
@@ -190,7 +191,8 @@ _PASSING = (
     # The transport behind a gateway, in the words of Envoy, Go and Node
     r"|connect(?:ion)? (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
     r"|(?:i/o|handshake|provider|upstream|gateway) timed?[ -]?out|context deadline|unexpected EOF"
-    r"|socket hang up|\bchannel error|upstream request failed|\bfetch failed\b(?! with)|RST_STREAM|closed network connection|broken pipe|GOAWAY"
+    r"|socket hang up|\bchannel error|upstream request failed(?!:)|\bfetch failed\b(?! with)|RST_STREAM"
+    r"|closed network connection|broken pipe|GOAWAY"
     r"|(?:server|socket) disconnected|premature close|read timed out|max retries exceeded"
     r"|server is (?:at max|shutting down)"
     r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|系统错误|访问量过大"
@@ -208,7 +210,8 @@ TEMPORARY = regex(
     r"|\bin time\b|pool (?:is )?exhausted|all (?:\w+ )?(?:providers|upstreams|backends) (?:have )?failed"
     r"|crashed|restart(?:ed|ing)|preempted|evicted|reclaimed|went away"
     r"|(?:not|failed to) (?:respond|answer|reply)"
-    r"|internal exception|lost the connection|technical difficult|cancell?ed by|\baborted\b|incomplete generation"
+    r"|internal exception|lost the connection|technical difficult|cancell?ed by|\baborted\b"
+    r"|incomplete generation"
     r"|shutting down"
     r"|GPU memory|(?:node|worker|instance|connection)\b[^.]{0,40} (?:was )?lost\b|draining"
     r"|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
@@ -220,7 +223,8 @@ TEMPORARY = regex(
 """A failure that may pass, for reports without a status or a known code."""
 
 JUDGED = regex(
-    r"\bflagged (?:as|for|by)\b|violat\w* (?:our|the|usage|content)|blocked by (?:\w+ )?(?:content|safety|moderation)",
+    r"\bflagged (?:as|for|by)\b|violat\w* (?:our|the|usage|content)|blocked by (?:\w+ )?(?:content|safety"
+    r"|moderation)",
     re.IGNORECASE,
 )
 """A filter that has judged the request, and has not failed itself."""
@@ -232,7 +236,8 @@ FILTERED = regex(
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|blocked (?:input|output)"
     r"|censorship|threat detected|(?:input|output|prompt|content|response)(?: pattern)? (?:was |is )?blocked"
-    r"|unsafe[ _](?:request|content|input|prompt|output)|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
+    r"|unsafe[ _](?:request|content|input|prompt|output)|audit (?:is |was |has )?not (?:approved|passed)|审核"
+    r"|guardrail"
     r"|prohibited (?:words?|content|topics?|terms?)|usage (?:guidelines|polic)|exists? risk|high risk|敏感"
     r"|违规|违反[^。]{0,8}政策",
     re.IGNORECASE,
@@ -241,7 +246,8 @@ FILTERED = regex(
 
 UNSAFE = (
     regex(
-        r"moderat|safety|polic(?:y|ies)|\bguard(?:s|rails?)?\b|sensitive|inappropriate|harmful|terms of (?:service|use)|审核|敏感|违规",
+        r"moderat|safety|polic(?:y|ies)|\bguard(?:s|rails?)?\b|sensitive|inappropriate|harmful"
+        r"|terms of (?:service|use)|审核|敏感|违规",
         re.IGNORECASE,
     ),
     regex(

@@ -221,7 +221,7 @@ def _kind(found: Report) -> str:
         or (status == 503 and named == 404)
         or (status in (0, 503) and NO_CHANNEL.search(words))
         or (
-            status in (0, 400, 401, 403, 422, 424)
+            status in (0, 400, 401, 403, 422)
             and (named == 404 or NO_MODEL.search(words) or found.has(MODEL))
             and not NOT_NOW.search(words)
         )
