@@ -31,7 +31,7 @@ def end(program: str, *options: str) -> list[str]:
         ("", ["at once"]),
         ("import atexit; atexit.register(print, 'at exit')", ["at exit", "at once"]),
         (
-            "import threading; threading.Timer(0.2, print, ['done']).start()",
+            "import threading as t; t.Thread(target=lambda: (t.main_thread().join(), print('done'))).start()",
             ["done"],
         ),
         ("sys = __import__('sys'); sys.setprofile(lambda *_: None)", []),
