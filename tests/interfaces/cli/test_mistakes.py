@@ -269,6 +269,7 @@ def test_a_host_that_is_down_is_explained_once_with_its_address_and_the_doctor(
         (404, "Not Found", "check base_url"),
         (401, "Incorrect API key", "HTTP 401: Incorrect API key"),
         (401, "Wrong key", "and its key comes from $LAB_KEY"),
+        (400, "API key not valid. Please pass a valid API key.", "and its key comes from $LAB_KEY"),
     ],
 )
 def test_what_a_host_refuses_leads_to_the_doctor(
@@ -278,6 +279,18 @@ def test_what_a_host_refuses_leads_to_the_doctor(
     done = pnyx("ask", "-p", "voting", "Why?")
     assert done.code == 3
     assert done.err.count(words) == 1
+    assert done.err.count("pnyx doctor") == 1
+
+
+def test_of_several_hosts_the_doctor_is_named_once(lab: ScriptedHost, tmp_path: Path) -> None:
+    with (tmp_path / "lab.toml").open("a") as settings:
+        settings.write(f'[providers.other]\nkind = "openai"\nbase_url = "{lab.openai}"\n')
+    lab.on("*", status=401, message="Wrong key")
+    done = pnyx("ask", "-p", "voting", "Why?", "-m", "lab:alpha", "-m", "other:beta")
+    assert [line.partition(" is at ")[0] for line in done.err.splitlines() if " is at http" in line] == [
+        "lab",
+        "other",
+    ]
     assert done.err.count("pnyx doctor") == 1
 
 
