@@ -37,8 +37,8 @@ def calling(host: str) -> Iterator[None]:
 def too_late(exc: TimeoutError, limit_s: float | None) -> ProviderError:
     """The error for a call that `asyncio.timeout` ended after `limit_s`, billed unless nothing was sent."""
     notes = getattr(exc.__cause__, "__notes__", ())
-    where = next((f"{note.removeprefix(_HOST)}: " for note in notes if note.startswith(_HOST)), "")
+    where = next((note.removeprefix(_HOST) for note in notes if note.startswith(_HOST)), "the provider")
     limit = f"{round(limit_s or 0, 1):g}"
     if _NOTE in notes:
-        return ProviderError("timeout", f"{where}no connection within {limit} s: nothing was sent")
-    return ProviderError("timeout", f"{where}no answer within {limit} s", billed=True)
+        return ProviderError("timeout", f"{where}: no connection within {limit} s: nothing was sent")
+    return ProviderError("timeout", f"{where}: no answer within {limit} s", billed=True)

@@ -30,6 +30,13 @@ def swapped(name: str, place: int) -> str:
         (["what", "is", "best"], "to ask a question: pnyx ask 'what is best'"),
         (["Why is the sky blue?"], "to ask a question: pnyx ask 'Why is the sky blue?'"),
         (["frobnicate"], "the commands are ask, chat, "),
+        (["history"], "no command 'history'; did you mean: pnyx runs (see"),
+        (["judge", "--rubric", "r.md"], "no command 'judge'; did you mean: pnyx verify --rubric r.md (see"),
+        (["run", "Is it so?"], "no command 'run'; did you mean: pnyx ask 'Is it so?' (see"),
+        (
+            ["review", "what", "we", "do"],
+            "no command 'review'; to ask a question: pnyx ask 'review what we do'",
+        ),
         (["config", "shwo"], "no command 'shwo'; did you mean: pnyx config show (see pnyx config --help)"),
         (["models", "pul", "smollm2"], "did you mean: pnyx models pull smollm2 (see pnyx models"),
         (["panel", "frobnicate"], "the commands are list, show, suggest (see pnyx panel"),
