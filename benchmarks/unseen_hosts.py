@@ -11,24 +11,23 @@ from __future__ import annotations
 import argparse
 import collections
 import importlib
+import inspect
 import itertools
 import pkgutil
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, ClassVar, cast
-
-import pytest
 
 from pnyx.providers import hosted
 from pnyx.providers.hosted import failure_codes
 from tests.hosts import test_errors
-from tests.hosts.test_errors import KINDS, TABLE, Row, rows
+from tests.hosts.test_errors import KINDS, TABLE, Row, errors
 
 INVENTED = "variant"
 NEVER = "(?!)"
-CHECKS: dict[str, Callable[[Row], None]] = {
+TESTS = {
+    **dict.fromkeys(KINDS, test_errors.test_an_error_that_no_other_request_helps_has_its_kind),
     "nothing": test_errors.test_a_parameter_named_in_passing_is_kept,
     "limit": test_errors.test_an_output_limit_over_that_of_the_model_is_lowered_for_all_requests,
     "room": test_errors.test_an_output_limit_over_the_room_beside_a_prompt_is_lowered_to_it,
@@ -41,6 +40,8 @@ CHECKS: dict[str, Callable[[Row], None]] = {
     "responses": test_errors.test_a_model_of_the_responses_api_is_asked_there_with_all_parameters,
     "stream": test_errors.test_a_stream_is_asked_for_where_there_is_no_other_reply,
 }
+# The test of one row.
+CHECKS: dict[str, Callable[[Row], None]] = {table: inspect.unwrap(test) for table, test in TESTS.items()}
 
 
 @dataclass(slots=True)
@@ -137,15 +138,9 @@ def _patterns(value: Any) -> Iterator[Any]:
         yield from _patterns(list(value.values()))
 
 
-def is_misread(name: str, row: Row) -> bool:
+def is_misread(row: Row) -> bool:
     try:
-        if name in KINDS:
-            request = SimpleNamespace(node=SimpleNamespace(callspec=SimpleNamespace(id=f"{name} {row}")))
-            test_errors.test_an_error_that_no_other_request_helps_has_its_kind(
-                row, cast(pytest.FixtureRequest, request)
-            )
-        else:
-            CHECKS[name](row)
+        CHECKS[row.table](row)
     except (AssertionError, ValueError, KeyError, StopIteration):
         return True
     return False
@@ -180,10 +175,10 @@ def record(words: list[Words], found: list[tuple[str, Row]]) -> dict[str, set[st
 
             one.lazy.__dict__[method] = call
     failure_codes._STATUSES = codes
-    for name, row in found:
+    for row in found:
         host = row.host
         _Codes.seen.clear()
-        is_misread(name, row)
+        is_misread(row)
         for code in _Codes.seen:
             hosts[code].add(host)
     for one in words:
@@ -194,23 +189,23 @@ def record(words: list[Words], found: list[tuple[str, Row]]) -> dict[str, set[st
     return hosts
 
 
-def measured() -> tuple[list[tuple[str, Row]], list[tuple[str, Row]]]:
+def measured() -> tuple[list[Row], list[Row]]:
     """All rows of hosts, and those that are misread without the words of their host alone."""
-    found = [(name, param.values[0]) for name in TABLE if name in (*KINDS, *CHECKS) for param in rows(name)]
+    found = errors(*filter(CHECKS.__contains__, TABLE))
     words = tables()
     codes = record(words, found)
     all_codes = dict(failure_codes._STATUSES)
     for one in words:
         one.find_users()
-    found = [(name, row) for name, row in found if row.host != INVENTED]
+    found = [row for row in found if row.host != INVENTED]
     missed = []
-    for host in sorted({row.host for _, row in found}):
+    for host in sorted({row.host for row in found}):
         changed = [(one, starts) for one in words if (starts := one.only_of(host))]
         for one, starts in changed:
             one.use(one.without(starts))
         lost = {code for code, hosts in codes.items() if hosts - {INVENTED} == {host}}
         failure_codes._STATUSES = {code: s for code, s in all_codes.items() if code not in lost}
-        missed += [(name, row) for name, row in found if row.host == host and is_misread(name, row)]
+        missed += [row for row in found if row.host == host and is_misread(row)]
         for one, _ in changed:
             one.use(one.text)
     return found, missed
@@ -222,13 +217,13 @@ def main() -> None:
     listed = parser.parse_args().list
     found, missed = measured()
     print(f"{'errors':12} of hosts  misread")
-    for name in dict.fromkeys(name for name, _ in found):
-        counts = [sum(other == name for other, _ in some) for some in (found, missed)]
+    for name in dict.fromkeys(row.table for row in found):
+        counts = [sum(row.table == name for row in some) for some in (found, missed)]
         print(f"{name:12} {counts[0]:8} {counts[1]:8}")
     print(f"{'all':12} {len(found):8} {len(missed):8}  {len(missed) / len(found):.1%}")
     if listed:
-        for name, row in missed:
-            print(f"{name} {row} {row.status}: {row.body}")
+        for row in missed:
+            print(f"{row} {row.status}: {row.body}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pnyx.errors import ProviderError
 from pnyx.store import Database
 from tests.hosts.case import PRICE, Case, load
 from tests.hosts.trial import ask, run
+from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
 
 CASES = load()
@@ -18,9 +20,15 @@ CASES = load()
 IN_RUNS = [case for case in CASES if not case.ask.keys() & {"tools", "schema"}]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-async def test_the_provider_reads_or_tells(lab: ScriptedHost, case: Case) -> None:
-    result, streamed = await ask(lab, case)
+def each(cases: list[Case]) -> Callable[..., Any]:
+    """Call a test with each case, one test for each file."""
+    return rows("case", cases, [case.id for case in cases], groups=[case.file for case in cases])
+
+
+@each(CASES)
+async def test_the_provider_reads_or_tells(case: Case) -> None:
+    async with ScriptedHost() as lab:
+        result, streamed = await ask(lab, case)
     if case.kind:
         assert isinstance(result, ProviderError), result
         assert (result.kind, result.billed) == (case.kind, case.nusd is None), result
@@ -44,9 +52,10 @@ async def test_the_provider_reads_or_tells(lab: ScriptedHost, case: Case) -> Non
     _check_request(lab, case)
 
 
-@pytest.mark.parametrize("case", IN_RUNS, ids=lambda case: case.id)
-async def test_a_run_bills_retries_and_tells(lab: ScriptedHost, database: Database, case: Case) -> None:
-    trial = await run(lab, database, case)
+@each(IN_RUNS)
+async def test_a_run_bills_retries_and_tells(database: Database, case: Case) -> None:
+    async with ScriptedHost() as lab:
+        trial = await run(lab, database, case)
     assert len(lab.log) == case.sent, trial.failures
     assert trial.reserved == 0
     ours = trial.reservation if case.nusd is None else case.nusd

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
-
-import pytest
 
 from pnyx.core.events import CallFailed, CallFinished, CallStarted, Event
 from pnyx.core.models import Seat
@@ -15,28 +13,31 @@ from pnyx.run.result import Result
 from pnyx.store import Database
 from pnyx.store.money.ledger import Account
 from tests.hosts.case import PRICE, Case, Reply
-from tests.hosts.test_errors import LIMIT, MARGIN, Row, output_limit, rows
+from tests.hosts.test_errors import LIMIT, MARGIN, Row, errors, output_limit
 from tests.hosts.trial import Trial, run
 from tests.support.hosting import KEY
 from tests.support.processes import Node, account_of
+from tests.support.properties import THOROUGH
+from tests.support.rows import rows
 from tests.support.script import Fault, Request
 from tests.support.scripted import ScriptedHost
 
 
-def sample(table: str, step: int, *meanings: Any) -> list[Any]:
-    """Every `step`-th row of a table; an error without a status comes with status 200."""
-    found = [p for p in rows(table) if not meanings or p.values[0].meaning in meanings]
-    return list(_one_way(found[::step]))
+def sample(table: str, step: int, *meanings: Any) -> list[tuple[Row, bool]]:
+    """Some rows of a table, by turns with a stream and without: every `step`-th in a thorough run, and else
+    every second of these."""
+    found = [row for row in errors(table) if not meanings or row.meaning in meanings]
+    found = found[:: step if THOROUGH else 2 * step]
+    return [(row, number % 2 == 0) for number, row in enumerate(found)]
 
 
-def _one_way(found: list[Any]) -> Iterator[Any]:
-    for number, param in enumerate(found):
-        yield pytest.param(
-            *param.values, number % 2 == 0, id=f"{param.id} {'stream' if number % 2 == 0 else 'whole'}"
-        )
+def sampled(found: list[tuple[Row, bool]]) -> Callable[..., Any]:
+    """Call a test with each error of a sample, one test for each table."""
+    ids = [f"{row} {'stream' if stream else 'whole'}" for row, stream in found]
+    return rows("row, stream", found, ids, groups=[row.table for row, _ in found])
 
 
-async def tried(lab: ScriptedHost, database: Database, row: Row, stream: bool) -> Trial:
+async def tried(database: Database, row: Row, stream: bool) -> tuple[Trial, ScriptedHost]:
     body = row.body.replace(row.model, "alpha").encode()
     if stream and not row.status:
         body = b"data: " + body + b"\n\n"
@@ -49,40 +50,28 @@ async def tried(lab: ScriptedHost, database: Database, row: Row, stream: bool) -
         replies=[Reply(body, row.status or 200)],
         ask={"temperature": 0.7, "seed": 7, "max_tokens": LIMIT},
     )
-    return await run(lab, database, case)
+    async with ScriptedHost() as lab:
+        return await run(lab, database, case), lab
 
 
-FINAL = [
-    *(pytest.param("refused", *p.values, id=p.id) for p in sample("refused", 5)),
-    *(pytest.param("auth", *p.values, id=p.id) for p in sample("auth", 5)),
-    *(pytest.param("not_found", *p.values, id=p.id) for p in sample("not_found", 6)),
-]
-
-
-@pytest.mark.parametrize(("kind", "row", "stream"), FINAL)
+@sampled([*sample("refused", 5), *sample("auth", 5), *sample("not_found", 6)])
 async def test_a_final_error_is_one_request_that_costs_nothing(
-    lab: ScriptedHost, database: Database, kind: str, row: Row, stream: bool
+    database: Database, row: Row, stream: bool
 ) -> None:
-    trial = await tried(lab, database, row, stream)
+    trial, lab = await tried(database, row, stream)
     (failed,) = trial.of(CallFailed)
-    assert (failed.kind, failed.final) == (kind, True)
+    assert (failed.kind, failed.final) == (row.table, True)
     assert (len(lab.log), trial.spent, trial.reserved) == (1, 0, 0)
     assert trial.result.status == "failed"
 
 
-RETRIED = [
-    *(pytest.param("rate_limited", *p.values, id=p.id) for p in sample("rate_limited", 5, -1, 0.12)),
-    *(pytest.param("overloaded", *p.values, id=p.id) for p in sample("overloaded", 5, -1)),
-]
-
-
-@pytest.mark.parametrize(("kind", "row", "stream"), RETRIED)
+@sampled([*sample("rate_limited", 5, -1, 0.12), *sample("overloaded", 5, -1)])
 async def test_an_error_that_passes_is_tried_again_and_only_the_answer_costs(
-    lab: ScriptedHost, database: Database, kind: str, row: Row, stream: bool
+    database: Database, row: Row, stream: bool
 ) -> None:
-    trial = await tried(lab, database, row, stream)
+    trial, lab = await tried(database, row, stream)
     (failed,) = trial.of(CallFailed)
-    assert (failed.kind, failed.final) == (kind, False)
+    assert (failed.kind, failed.final) == (row.table, False)
     assert (len(lab.log), trial.reserved) == (2, 0)
     charged = trial.reservation if row.status in (504, 524) else 0
     assert trial.spent == charged + lab.bill({"alpha": PRICE}) > charged
@@ -90,51 +79,30 @@ async def test_an_error_that_passes_is_tried_again_and_only_the_answer_costs(
 
 
 IN_A_REPLY = [
-    Row("openai", "alpha", 0, body, None, number)
-    for number, body in enumerate(
-        (
-            '{"error": {"code": 504, "message": "The deadline of the model server has passed"}}',
-            '{"error": {"code": "524", "message": "A timeout occurred"}}',
-            '{"choices": [{"index": 0, "delta": {}, "error": {"code": 504, "message": "upstream"}}]}',
-        )
-    )
-] + [
-    Row(
-        "anthropic",
-        "alpha",
-        0,
-        '{"type": "error", "error": {"type": "timeout_error", "message": "late"}}',
-        None,
-        9,
-    ),
-    Row(
-        "google",
-        "alpha",
-        0,
-        '{"error": {"code": 504, "status": "DEADLINE_EXCEEDED", "message": "late"}}',
-        None,
-        9,
-    ),
+    ("openai", '{"error": {"code": 504, "message": "The deadline of the model server has passed"}}'),
+    ("openai", '{"error": {"code": "524", "message": "A timeout occurred"}}'),
+    ("openai", '{"choices": [{"index": 0, "delta": {}, "error": {"code": 504, "message": "upstream"}}]}'),
+    ("anthropic", '{"type": "error", "error": {"type": "timeout_error", "message": "late"}}'),
+    ("google", '{"error": {"code": 504, "status": "DEADLINE_EXCEEDED", "message": "late"}}'),
 ]
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize("row", IN_A_REPLY, ids=str)
+@rows("dialect, body, stream", [(*row, stream) for row in IN_A_REPLY for stream in (False, True)])
 async def test_a_timeout_that_a_reply_reports_costs_nothing_unlike_one_of_a_gateway(
-    lab: ScriptedHost, database: Database, row: Row, stream: bool
+    database: Database, dialect: str, body: str, stream: bool
 ) -> None:
-    trial = await tried(lab, database, row, stream)
+    trial, lab = await tried(database, Row(dialect, "alpha", 0, body), stream)
     (failed,) = trial.of(CallFailed)
     assert (failed.kind, failed.charged_usd) == ("overloaded", 0)
     assert trial.spent == lab.bill({"alpha": PRICE}) > 0
     assert (len(lab.log), trial.reserved, trial.result.status) == (2, 0, "single")
 
 
-@pytest.mark.parametrize(("row", "stream"), sample("limit", 4) + sample("room", 4))
+@sampled(sample("limit", 4) + sample("room", 4))
 async def test_a_refused_output_limit_is_lowered_within_the_call(
-    lab: ScriptedHost, database: Database, row: Row, stream: bool
+    database: Database, row: Row, stream: bool
 ) -> None:
-    trial = await tried(lab, database, row, stream)
+    trial, lab = await tried(database, row, stream)
     first, second = (request.body for request in lab.log)
     assert trial.of(CallFailed) == []
     assert output_limit(first) == LIMIT
@@ -145,11 +113,11 @@ async def test_a_refused_output_limit_is_lowered_within_the_call(
     assert len(reply.notes) == 1
 
 
-@pytest.mark.parametrize(("row", "stream"), sample("drop", 1, "temperature", "seed", "random_seed")[::3])
+@sampled(sample("drop", 3, "temperature", "seed", "random_seed"))
 async def test_a_refused_parameter_is_left_out_within_the_call(
-    lab: ScriptedHost, database: Database, row: Row, stream: bool
+    database: Database, row: Row, stream: bool
 ) -> None:
-    trial = await tried(lab, database, row, stream)
+    trial, lab = await tried(database, row, stream)
     first, second = ({**r.body, **r.body.get("generationConfig", {})} for r in lab.log)
     assert trial.of(CallFailed) == []
     assert first.keys() - second.keys() == {row.meaning}
@@ -199,7 +167,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("words", NUMBERS)
+@rows("words", NUMBERS)
 async def test_a_prompt_is_shortened_at_once_to_the_window_that_the_host_names(
     database: Database, words: str
 ) -> None:
@@ -228,7 +196,7 @@ async def _debate(database: Database, provider: HostedProvider) -> tuple[Result,
         await provider.close()
 
 
-@pytest.mark.parametrize(("row", "stream"), sample("too_long", 9))
+@sampled(sample("too_long", 9))
 async def test_a_prompt_over_the_window_is_shortened_and_sent_again(
     database: Database, row: Row, stream: bool
 ) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from pnyx.providers.hosted.adjustments import Adjustments, Change
 from pnyx.providers.hosted.failures import HostError, failure, read_report, report
 from pnyx.providers.hosted.output_limits import fitting_share, plain_numbers
+from tests.support.rows import rows
 
 TABLE = tomllib.loads((Path(__file__).parent / "errors.toml").read_text())
 SIZES = tomllib.loads((Path(__file__).parent / "sizes.toml").read_text())["sizes"]
@@ -28,14 +28,15 @@ SCHEMA = {"type": "object", "properties": {"vote": {"type": "string"}}}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table. meaning: what stands after the body, or None."""
+    """A row of a table. meaning: what stands after the body, or None."""
 
     host: str
     model: str
     status: int
     body: str
-    meaning: Any
-    number: int
+    meaning: Any = None
+    number: int = 0
+    table: str = ""
 
     @property
     def dialect(self) -> str:
@@ -51,18 +52,24 @@ class Row:
         return failure(found)
 
     def __str__(self) -> str:
-        return f"{self.host} {self.number}"
+        return f"{self.table} {self.host} {self.number}"
 
 
-def rows(*tables: str) -> list[Any]:
-    return [param for table in tables for param in _rows(table)]
+def errors(*tables: str) -> list[Row]:
+    return [row for table in tables for row in _errors(table)]
 
 
-def _rows(table: str) -> Iterator[Any]:
+def _errors(table: str) -> Iterator[Row]:
     for number, (host, status, body, *meaning) in enumerate(TABLE[table], 1):
         host, _, model = host.partition(":")
-        row = Row(host, model or MODEL, status, body, meaning[0] if meaning else None, number)
-        yield pytest.param(row, id=f"{table} {row}")
+        yield Row(host, model or MODEL, status, body, meaning[0] if meaning else None, number, table)
+
+
+def every_error(*tables: str) -> Callable[..., Any]:
+    """Call a test with each error of some tables, one test for each table."""
+    found = errors(*tables)
+    groups = [row.table for row in found] if len(tables) > 1 else None
+    return rows("row", found, map(str, found), groups)
 
 
 def request_body(dialect: str, model: str = MODEL) -> dict[str, Any]:
@@ -126,6 +133,7 @@ FOLLOW = {
 class Answer:
     """What becomes of a row's request. body: the next one."""
 
+    error: HostError
     change: Change | None
     before: dict[str, Any]
     body: dict[str, Any]
@@ -137,13 +145,14 @@ class Answer:
 
 
 def answer(row: Row, **parameters: Any) -> Answer:
-    adjustments = Adjustments()
+    adjustments, error = Adjustments(), row.error
     before = request_body(row.dialect, row.model) | parameters
     before = {name: value for name, value in before.items() if value is not None}
-    change = adjustments.learn(row.model, row.error, copy.deepcopy(before))
-    after = copy.deepcopy(before)
+    text = json.dumps(before)
+    change = adjustments.learn(row.model, error, json.loads(text))
+    after = json.loads(text)
     adjustments.of(row.model).apply(after)
-    return Answer(change, before, after)
+    return Answer(error, change, before, after)
 
 
 def output_limit(body: dict[str, Any]) -> int:
@@ -155,16 +164,14 @@ def output_limit(body: dict[str, Any]) -> int:
 KINDS = ("too_long", "rate_limited", "overloaded", "refused", "auth", "not_found", "malformed")
 
 
-@pytest.mark.parametrize("row", rows(*KINDS))
-def test_an_error_that_no_other_request_helps_has_its_kind(row: Row, request: pytest.FixtureRequest) -> None:
-    table = request.node.callspec.id.split()[0]
-    error = row.error
-    assert error.kind == table, error
+@every_error(*KINDS)
+def test_an_error_that_no_other_request_helps_has_its_kind(row: Row) -> None:
     found = answer(row)
+    assert found.error.kind == row.table, found.error
     assert found.change is None
     assert found.body == found.before
     if row.meaning is not None:
-        assert error.retry_after == (None if row.meaning == -1 else pytest.approx(row.meaning, abs=1))
+        assert found.error.retry_after == (None if row.meaning == -1 else pytest.approx(row.meaning, abs=1))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +195,7 @@ def test_how_much_of_a_prompt_fits_is_read_from_the_numbers_of_the_host(
     assert fitting_share(message, 10_000) == share
 
 
-@pytest.mark.parametrize(("message", "share"), SIZES)
+@rows("message, share", SIZES)
 def test_a_window_named_in_prose_is_recognised_and_read(message: str, share: float) -> None:
     body = json.dumps({"error": {"message": message, "type": "invalid_request_error"}})
     assert failure(read_report(400, body), {}, body).kind == "too_long"
@@ -196,15 +203,15 @@ def test_a_window_named_in_prose_is_recognised_and_read(message: str, share: flo
     assert found == (None if share < 0 else pytest.approx(share))
 
 
-@pytest.mark.parametrize("row", rows("nothing"))
+@every_error("nothing")
 def test_a_parameter_named_in_passing_is_kept(row: Row) -> None:
     found = answer(row)
     assert found.change is None
     assert found.body == found.before
-    assert row.error.kind == row.meaning
+    assert found.error.kind == row.meaning
 
 
-@pytest.mark.parametrize("row", rows("limit"))
+@every_error("limit")
 def test_an_output_limit_over_that_of_the_model_is_lowered_for_all_requests(row: Row) -> None:
     found = answer(row)
     assert found.change is not None
@@ -213,7 +220,7 @@ def test_an_output_limit_over_that_of_the_model_is_lowered_for_all_requests(row:
     assert str(row.meaning) in found.change.note
 
 
-@pytest.mark.parametrize("row", rows("room"))
+@every_error("room")
 def test_an_output_limit_over_the_room_beside_a_prompt_is_lowered_to_it(row: Row) -> None:
     found = answer(row)
     assert found.change is not None
@@ -223,7 +230,7 @@ def test_an_output_limit_over_the_room_beside_a_prompt_is_lowered_to_it(row: Row
     assert leaves(found.body) == leaves(found.before)
 
 
-@pytest.mark.parametrize("row", rows("drop"))
+@every_error("drop")
 def test_exactly_the_refused_parameter_is_left_out(row: Row) -> None:
     found = answer(row)
     assert found.change is not None
@@ -232,7 +239,7 @@ def test_exactly_the_refused_parameter_is_left_out(row: Row) -> None:
         assert all(name in found.change.note for name in found.gone)
 
 
-@pytest.mark.parametrize("row", rows("schema"))
+@every_error("schema")
 def test_a_schema_is_described_in_the_prompt_where_it_is_refused(row: Row) -> None:
     found = answer(row)
     assert found.change is not None
@@ -241,7 +248,7 @@ def test_a_schema_is_described_in_the_prompt_where_it_is_refused(row: Row) -> No
     assert "described in the prompt" in found.change.note
 
 
-@pytest.mark.parametrize("row", rows("rename"))
+@every_error("rename")
 def test_the_output_limit_is_sent_by_its_other_name(row: Row) -> None:
     found = answer(row)
     assert found.change is not None
@@ -249,7 +256,7 @@ def test_the_output_limit_is_sent_by_its_other_name(row: Row) -> None:
     assert found.body["max_completion_tokens"] == LIMIT
 
 
-@pytest.mark.parametrize("row", rows("level"))
+@every_error("level")
 def test_a_level_of_thinking_that_is_refused_becomes_the_closest_one_that_the_host_names(row: Row) -> None:
     now, taken = row.meaning
     config: dict[str, Any] = {"reasoning_effort": now}
@@ -272,14 +279,14 @@ def test_a_level_that_is_refused_in_turn_is_left_out() -> None:
     assert "reasoning_effort" not in body
 
 
-@pytest.mark.parametrize("row", rows("adaptive"))
+@every_error("adaptive")
 def test_a_level_is_sent_to_a_model_that_decides_how_many_tokens_it_thinks(row: Row) -> None:
     found = answer(row, output_config={})
     assert found.change is not None
     assert (found.body["thinking"], found.body["output_config"]) == ({"type": "adaptive"}, {"effort": "low"})
 
 
-@pytest.mark.parametrize("row", rows("system"))
+@every_error("system")
 def test_instructions_are_sent_in_the_first_message_where_there_is_no_system_role(row: Row) -> None:
     found = answer(row)
     assert found.change is not None
@@ -290,7 +297,7 @@ def test_instructions_are_sent_in_the_first_message_where_there_is_no_system_rol
     assert json.dumps(turns).count("Be brief.") == 1
 
 
-@pytest.mark.parametrize("row", rows("responses"))
+@every_error("responses")
 def test_a_model_of_the_responses_api_is_asked_there_with_all_parameters(row: Row) -> None:
     found = answer(row)
     assert found.change is not None
@@ -298,7 +305,7 @@ def test_a_model_of_the_responses_api_is_asked_there_with_all_parameters(row: Ro
     assert found.body == found.before
 
 
-@pytest.mark.parametrize("row", rows("stream"))
+@every_error("stream")
 def test_a_stream_is_asked_for_where_there_is_no_other_reply(row: Row) -> None:
     found = answer(row, stream=None, stream_options=None)
     assert found.change is not None

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.test_errors import KINDS, Row
-from tests.hosts.test_errors import rows as rows_of
+from tests.hosts.test_errors import KINDS, Row, errors
 
 WORDS = ("message", "msg", "detail", "error_msg")
 CHANGES: dict[str, Callable[[str], str]] = {
@@ -44,7 +43,7 @@ def changed(document: Any, change: Callable[[str], str]) -> Any:
 
 
 def test_a_failure_has_its_kind_whatever_a_gateway_does_to_its_words() -> None:
-    rows: list[Row] = [param.values[0] for param in rows_of(*KINDS)]
+    rows = errors(*KINDS)
     wrong = []
     for number, (name, change) in enumerate(CHANGES.items()):
         for row in rows[number % EVERY :: EVERY]:
@@ -54,7 +53,7 @@ def test_a_failure_has_its_kind_whatever_a_gateway_does_to_its_words() -> None:
                 continue  # words alone, or a page
             body = json.dumps(changed(document, change), ensure_ascii=False)
             kind = replace(row, body=body).error.kind
-            wrong += [(name, row.error.kind, kind, body)] * (kind != row.error.kind)
+            wrong += [(name, row.table, kind, body)] * (kind != row.table)
     assert wrong == []
 
 
@@ -62,4 +61,4 @@ def test_a_failure_has_its_kind_whatever_a_gateway_does_to_its_words() -> None:
 def test_the_words_of_the_host_are_shown_as_they_came(name: str) -> None:
     words = CHANGES[name]("The model 'alpha' isn't supported")
     body = json.dumps({"error": {"message": words}})
-    assert words in str(Row("variant", "alpha", 400, body, None, 0).error)
+    assert words in str(Row("variant", "alpha", 400, body).error)

@@ -16,6 +16,7 @@ from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.documents import Documents
 from pnyx.providers.hosted.replies.forms import Reply
 from pnyx.providers.hosted.replies.reply import Reader
+from tests.support.rows import rows
 
 ROWS = tomllib.loads((Path(__file__).parent / "replies.toml").read_text())["reply"]
 PIECE = 61
@@ -39,7 +40,7 @@ def read(dialect: str, body: bytes) -> tuple[Reader, bool]:
     return reply.reader, documents.is_stream
 
 
-@pytest.mark.parametrize("row", ROWS, ids=ids())
+@rows("row", ROWS, ids())
 def test_a_reply_is_read_or_its_failure_is(row: dict[str, Any]) -> None:
     body = row["body"].encode()
     if "kind" in row:

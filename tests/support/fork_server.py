@@ -6,6 +6,7 @@ stderr, and a pipe that gets two numbers, the process id at once and the return 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -17,6 +18,7 @@ import selectors
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -125,8 +127,33 @@ def _become(request: Request) -> None:
     sys.argv = [request.module, *request.args]
 
 
+def _run(module: str) -> None:
+    """Run a module, and end the process as an interpreter does, but for the modules, which are not freed.
+
+    That would copy every page that the server shares with its processes, and takes longer than most commands.
+    """
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as exc:
+        if not isinstance(exc.code, int | None):
+            raise
+        code = exc.code or 0
+    else:
+        code = 0
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if not stream.closed:
+                stream.flush()
+    except OSError:
+        sys.exit(code)  # the interpreter tries again, and says that it cannot write
+    os._exit(code & 0xFF)
+
+
 if __name__ == "__main__":
     asked = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
-    # Outside of the loop, so that the process ends as any interpreter does.
+    # Outside of the loop, so that an error ends the process as it ends any interpreter.
     if asked is not None:
-        runpy.run_module(asked.module, run_name="__main__", alter_sys=True)
+        _run(asked.module)

@@ -2,7 +2,7 @@
 
 A new interpreter spends more than a second of processor time on imports before `pnyx ask` sends its first
 request. A forked process is as real for signals, limits, locks and leases. It does not show how a new
-interpreter starts: tests of that start one.
+interpreter starts and how it frees its modules: tests of that start one.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ RUN = (
     *("pydantic_ai.models.openai", "pydantic_ai.providers.openai_compatible", "openai.resources.chat.chat"),
     *("sqlalchemy.dialects.sqlite", "sqlalchemy.dialects.postgresql", "asyncpg", "alembic.command"),
     *("anyio._backends._asyncio", "genai_prices.data", "linkify_it", "markdown_it"),
+    *("encodings.utf_8_sig", "pnyx.providers.embedded.kind", "tests.support.warmed_up"),
 )
 _IMPORTS = {
     "ask": RUN,
@@ -49,10 +50,15 @@ _IMPORTS = {
     "worker": (*RUN, "pnyx.interfaces.cli.actions.worker", "procrastinate", "psycopg"),
     "eval": (
         *(*RUN, "pnyx.interfaces.cli.actions.eval", "pnyx.evaluate.execution.run"),
-        *("pnyx.evaluate.report.text", "rich.markdown"),
+        *("pnyx.evaluate.report.document", "pnyx.evaluate.report.text", "pnyx.protocols.single"),
         # Modules that Inspect imports in its first evaluation.
-        *("acp", "anthropic", "fsspec.implementations.local", "numpy"),
-        *("inspect_ai.agent._acp.server", "inspect_ai.model._providers.anthropic"),
+        *("acp", "anthropic", "fsspec.implementations.chained", "fsspec.implementations.local"),
+        *("inspect_ai._control.config_record", "inspect_ai._control.scoring"),
+        *("inspect_ai.agent._acp._client_registry", "inspect_ai.agent._acp.server"),
+        *("inspect_ai.agent._acp.transport_live", "inspect_ai.hooks._startup"),
+        *("inspect_ai.model._openai_responses", "inspect_ai.model._providers.anthropic"),
+        *("inspect_ai.model._providers.none", "inspect_ai.solver._transcript", "numpy"),
+        *("rich._emoji_codes", "rich.markdown", "tests.support.warmed_up_eval"),
     ),
 }
 """What the server loads before it starts a command: what each process of it would load again."""

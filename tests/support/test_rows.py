@@ -35,14 +35,42 @@ def test_the_other_parameters_are_fixtures_of_the_test() -> None:
     test(tmp_path="here")
 
 
-def test_another_error_is_raised_with_its_row() -> None:
-    @rows("text", ["7", "x"])
+def test_another_error_is_raised_with_all_rows_that_failed() -> None:
+    @rows("text", ["7", "x", "8", "y"])
     def number(text: str) -> None:
-        int(text)
+        assert int(text) < 8
 
-    with pytest.raises(ValueError, match="invalid literal") as raised:
+    with pytest.raises(ValueError, match=r"invalid literal.*'x'") as raised:
         number()
-    assert raised.value.__notes__ == ["in the row 'x'"]
+    (note,) = raised.value.__notes__
+    assert note.startswith("3 of 4 rows:\n'x': ValueError: invalid literal")
+    assert "\n'8': assert" in note
+    assert "\n'y': ValueError: " in note
+
+
+def test_what_ends_the_session_ends_the_test_at_once() -> None:
+    checked: list[int] = []
+
+    @rows("number", [1, 2])
+    def stop(number: int) -> None:
+        checked.append(number)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        stop()
+    assert (checked, raised.value.__notes__) == ([1], ["in the row 1"])
+
+
+def test_each_group_is_a_test_of_its_own() -> None:
+    @rows("number", [1, 2, 3, 4], groups=["odd", "even", "odd", "even"])
+    def small(tmp_path: object, number: int) -> None:
+        assert number < 3, tmp_path
+
+    assert list(inspect.signature(small).parameters) == ["tmp_path", "group"]
+    assert small.pytestmark[0].args == ("group", ["odd", "even"])
+    for group, row in {"odd": 3, "even": 4}.items():
+        with pytest.raises(pytest.fail.Exception, match=f"1 of 2 rows:\n{row}: here"):
+            small(group=group, tmp_path="here")
 
 
 async def test_the_rows_of_an_asynchronous_test_are_awaited() -> None:

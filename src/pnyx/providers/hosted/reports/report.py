@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ....core.caching.regex import regex
 from ..failure_codes import status_of_codes
@@ -52,14 +53,12 @@ class Report:
     @property
     def code_words(self) -> str:
         """The words of codes that no table has: "credits exhausted" of `credits_exhausted`."""
-        codes = dict.fromkeys(_CODE.findall(self.code)[:MAX_NAMES])
-        return "\n".join(_HUMP.sub(" ", code).lower() for code in codes if not status_of_codes([code]))
+        return _code_words(self.code)
 
     @property
     def english(self) -> str:
         """The message as the tables of failures can read it."""
-        names = dict.fromkeys(_IDENTIFIER.findall(self.message)[:MAX_NAMES])
-        return in_english("\n".join([self.message, *(_HUMP.sub(" ", name) for name in names)]))
+        return _english(self.message)
 
     @property
     def named_status(self) -> int:
@@ -69,6 +68,18 @@ class Report:
         if not named and (found := _STATUS.search(self.message)):
             return int(found[1] or found[2])
         return named
+
+
+@lru_cache(maxsize=64)
+def _english(message: str) -> str:
+    names = dict.fromkeys(_IDENTIFIER.findall(message)[:MAX_NAMES])
+    return in_english("\n".join([message, *(_HUMP.sub(" ", name) for name in names)]))
+
+
+@lru_cache(maxsize=64)
+def _code_words(code: str) -> str:
+    codes = dict.fromkeys(_CODE.findall(code)[:MAX_NAMES])
+    return "\n".join(_HUMP.sub(" ", code).lower() for code in codes if not status_of_codes([code]))
 
 
 _IDENTIFIER = regex(
