@@ -40,8 +40,7 @@ in_every_form = rows("form", FORMS.values(), ids=[*FORMS])
 
 
 def written(form: str, word: str, rest: str) -> str:
-    upper = word.upper() if word.upper().lower() == word else word
-    return form.format(word=word, WORD=upper, rest=rest)
+    return form.format(word=word, WORD=word.upper(), rest=rest)
 
 
 @everywhere

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.interfaces.shell import interpreter, pnyx
+from tests.interfaces.shell import interpreter, pnyx, spawn
 from tests.support.scripted import ScriptedHost
 
 
@@ -39,6 +39,16 @@ def test_a_closed_stdout_is_an_error_that_names_where_the_answer_is(
     kept = f"; the run is stored: pnyx show {run_id}" if command == "resume RUN" else ""
     said = f"pnyx: cannot write the output: it is closed{kept}\n"
     assert done.stderr.decode().endswith("" if "2>" in closed else said)
+
+
+def test_a_run_whose_events_cannot_be_written_is_paused_and_says_how_to_go_on(lab: ScriptedHost) -> None:
+    with open("/dev/full", "w") as full, spawn("ask", "--jsonl", "Why?", stdout=full) as process:
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    (record,) = pnyx("runs", "--json").json
+    assert record["status"] == "paused"
+    resume = f"pnyx resume {record['run_id']}"
+    assert err.decode().endswith(f"No space left on device; the run is paused: {resume}\n")
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&-"])

@@ -7,7 +7,6 @@ quickly.
 from __future__ import annotations
 
 import atexit
-import gc
 import importlib
 import io
 import os
@@ -160,8 +159,6 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     with suppress(KeyboardInterrupt):
         _end_on_signals(code)
     _end_on_signals(code)
-    # The process ends here: a last collection would only take time.
-    gc.freeze()
     atexit.unregister(_ignore_signals)
     atexit.register(_ignore_signals)
     sys.exit(code)

@@ -58,7 +58,7 @@ AMBIGUOUS = ("bold, no colon", "dash", "em dash", "brackets and colon")
 
 
 def line(form: str, label: str) -> str:
-    return form.format(label=label, LABEL=label.upper() if label.upper().lower() == label else label)
+    return form.format(label=label, LABEL=label.upper())
 
 
 @pytest.mark.parametrize("code", ANSWERS)
@@ -66,6 +66,11 @@ def line(form: str, label: str) -> str:
 def test_a_label_of_a_final_answer_is_read_in_every_form(code: str, form: str) -> None:
     for label in ANSWERS[code]["final"]:
         assert final_answer(f"3 + 4, 5 - 1.\n\n{line(form, label)}") == "7", label
+
+
+@rows("label", ["NİHAİ CEVAP", "Nihai Yanıt", "DOĞRU YANIT", "KESİN CEVAP"])
+def test_the_capitals_of_turkish_are_read(label: str) -> None:
+    assert final_answer(f"3 + 4\n\n{label}: 7") == "7"
 
 
 @rows("code", ANSWERS)
