@@ -15,6 +15,7 @@ from pnyx.interfaces.views.transcript import Transcript
 from pnyx.protocols import get, names
 from pnyx.protocols.shared.transcript import HISTORY
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
+from tests.support.rows import rows
 
 ALL = sorted(names())
 ALONE = frozenset(("single", "sample", "escalate"))
@@ -175,7 +176,7 @@ SPEAKS = ("sample", "single", "voting")
 """Protocols that come to an answer of one seat when the others of a panel are silent."""
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_nobody_supports_an_answer_alone(name: str) -> None:
     panel = ScriptedPanel(silent=("Participant B", "Participant C"))
     try:
@@ -188,7 +189,7 @@ def test_nobody_supports_an_answer_alone(name: str) -> None:
         assert decision.final_answer == "0"
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_support_is_measured_and_never_a_constant_and_no_protocol_claims_a_probability(name: str) -> None:
     at_one, apart = sit(name, ScriptedPanel(agreed=True)), sit(name, ScriptedPanel())
     for decision in (at_one, apart):
@@ -200,7 +201,7 @@ def test_support_is_measured_and_never_a_constant_and_no_protocol_claims_a_proba
     assert name == "single" or at_one.support != apart.support
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_a_decision_carries_its_short_answer_why_it_stopped_and_who_dissents_and_why(name: str) -> None:
     def dissenting(decision: Decision) -> bool:
         models = {seat.label: seat.model for seat in SEATS}
@@ -235,7 +236,7 @@ class Here:
         return "Final answer: 4"
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 async def test_below_two_live_seats_a_run_fails_with_no_quorum(name: str) -> None:
     panel = ["here:a", "gone:b", "gone:c"]
     providers: dict[str, Any] = {"here": Here(), "gone": Gone()}

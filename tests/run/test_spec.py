@@ -16,6 +16,7 @@ from pnyx.core.thinking import EFFORTS, Thinking
 from pnyx.errors import UsageError
 from pnyx.run.spec import Spec
 from tests.support.processes import spec
+from tests.support.rows import rows
 
 AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "key_day_usd", "warn_usd", "deadline_s")
 
@@ -27,7 +28,7 @@ def test_an_invalid_amount_is_refused_with_what_to_do(name: str, value: Any) -> 
         spec(**{name: value}).check()
 
 
-@pytest.mark.parametrize("value", [-1, 2**32, 2**40, 1.5, True, "1"])
+@rows("value", [-1, 2**32, 2**40, 1.5, True, "1"])
 def test_an_invalid_seed_is_refused_with_what_to_do(value: Any) -> None:
     with pytest.raises(
         UsageError, match=r"seed must be a whole number from 0 to 4294967295, not .*; leave it out"

@@ -7,10 +7,11 @@ import pytest
 from pnyx.evaluate.grading.grade import grade, is_right
 from pnyx.evaluate.grading.measures import question_unit
 from pnyx.evaluate.items import Grader, Item
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
-    ("question", "symbol"),
+@rows(
+    "question, symbol",
     [
         ("How many minutes does it take?", "min"),
         ("A pool holds 90 L, and a pump moves 10 L an hour. How many hours does it take?", "h"),

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.interfaces.shell import interpreter, pnyx
+from tests.interfaces.shell import interpreter, pnyx, spawn
 from tests.support.scripted import ScriptedHost
 
 
@@ -25,8 +25,13 @@ def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple
     assert err == b"pnyx: cannot write the output: No space left on device\n"
 
 
-@pytest.mark.parametrize("command", ["resume RUN", "show RUN", "export RUN --format md", "--help"])
-@pytest.mark.parametrize("closed", [">&-", "<&- >&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        *((command, ">&-") for command in ("resume RUN", "show RUN", "export RUN --format md", "--help")),
+        *(("resume RUN", closed) for closed in ("<&- >&-", ">&- 2>&-")),
+    ],
+)
 def test_a_closed_stdout_is_an_error_that_names_where_the_answer_is(
     run_id: str, command: str, closed: str
 ) -> None:
@@ -39,6 +44,16 @@ def test_a_closed_stdout_is_an_error_that_names_where_the_answer_is(
     kept = f"; the run is stored: pnyx show {run_id}" if command == "resume RUN" else ""
     said = f"pnyx: cannot write the output: it is closed{kept}\n"
     assert done.stderr.decode().endswith("" if "2>" in closed else said)
+
+
+def test_a_run_whose_events_cannot_be_written_is_paused_and_says_how_to_go_on(lab: ScriptedHost) -> None:
+    with open("/dev/full", "w") as full, spawn("ask", "--jsonl", "Why?", stdout=full) as process:
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    (record,) = pnyx("runs", "--json").json
+    assert record["status"] == "paused"
+    resume = f"pnyx resume {record['run_id']}"
+    assert err.decode().endswith(f"No space left on device; the run is paused: {resume}\n")
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&-"])

@@ -30,6 +30,13 @@ def swapped(name: str, place: int) -> str:
         (["what", "is", "best"], "to ask a question: pnyx ask 'what is best'"),
         (["Why is the sky blue?"], "to ask a question: pnyx ask 'Why is the sky blue?'"),
         (["frobnicate"], "the commands are ask, chat, "),
+        (["history"], "no command 'history'; did you mean: pnyx runs (see"),
+        (["judge", "--rubric", "r.md"], "no command 'judge'; did you mean: pnyx verify --rubric r.md (see"),
+        (["run", "Is it so?"], "no command 'run'; did you mean: pnyx ask 'Is it so?' (see"),
+        (
+            ["review", "what", "we", "do"],
+            "no command 'review'; to ask a question: pnyx ask 'review what we do'",
+        ),
         (["config", "shwo"], "no command 'shwo'; did you mean: pnyx config show (see pnyx config --help)"),
         (["models", "pul", "smollm2"], "did you mean: pnyx models pull smollm2 (see pnyx models"),
         (["panel", "frobnicate"], "the commands are list, show, suggest (see pnyx panel"),
@@ -269,6 +276,7 @@ def test_a_host_that_is_down_is_explained_once_with_its_address_and_the_doctor(
         (404, "Not Found", "check base_url"),
         (401, "Incorrect API key", "HTTP 401: Incorrect API key"),
         (401, "Wrong key", "and its key comes from $LAB_KEY"),
+        (400, "API key not valid. Please pass a valid API key.", "and its key comes from $LAB_KEY"),
     ],
 )
 def test_what_a_host_refuses_leads_to_the_doctor(
@@ -278,6 +286,18 @@ def test_what_a_host_refuses_leads_to_the_doctor(
     done = pnyx("ask", "-p", "voting", "Why?")
     assert done.code == 3
     assert done.err.count(words) == 1
+    assert done.err.count("pnyx doctor") == 1
+
+
+def test_of_several_hosts_the_doctor_is_named_once(lab: ScriptedHost, tmp_path: Path) -> None:
+    with (tmp_path / "lab.toml").open("a") as settings:
+        settings.write(f'[providers.other]\nkind = "openai"\nbase_url = "{lab.openai}"\n')
+    lab.on("*", status=401, message="Wrong key")
+    done = pnyx("ask", "-p", "voting", "Why?", "-m", "lab:alpha", "-m", "other:beta")
+    assert [line.partition(" is at ")[0] for line in done.err.splitlines() if " is at http" in line] == [
+        "lab",
+        "other",
+    ]
     assert done.err.count("pnyx doctor") == 1
 
 

@@ -124,6 +124,14 @@ def test_only_options_are_renamed(message: str, by_flags: str, by_keywords: str)
             "continue it with `resume`, run_id r1",
         ),
         ("`pnyx runs` lists them", "GET /v1/runs lists them", "`runs` lists them"),
+        ("Stop it with: pnyx cancel r1", "POST /v1/runs/r1/cancel", "`cancel`, run_id r1"),
+        (
+            "pnyx share r1 --list lists them",
+            "GET /v1/runs/r1/shares lists them",
+            "share r1 --list lists them",
+        ),
+        ("`pnyx models` lists them", "GET /v1/settings lists them", "`pnyx models` lists them"),
+        ("see `pnyx protocols`", "see GET /v1/protocols", "see `protocols`"),
         ("`pnyx doctor` says", "`pnyx doctor` says", "`pnyx doctor` says"),
     ],
 )

@@ -185,6 +185,12 @@ def test_what_only_one_seat_says_and_who_says_nothing() -> None:
     assert panel["differ"] == ["Participant C states no short answer."]
 
 
+def test_a_seat_without_a_reply_differs_from_nobody() -> None:
+    said = replies("answer", 1, {A: "Final answer: yes", B: "Final answer: yes"})
+    panel = overview(events.with_seq([events.run_started(), *said]))["panel"]
+    assert panel == {"agree": ["All 2 say yes."], "differ": [], "only": []}
+
+
 def test_a_verdict_that_cannot_be_read_is_no_position() -> None:
     verdict = "I prefer the first.\nFinal answer: no"
     log = [

@@ -49,6 +49,27 @@ _ELSEWHERE = {
     "verbose": ("debug",),
 }
 """Option -> its names in other programs."""
+_COMMANDS_ELSEWHERE = {
+    "ask": ("run", "query", "prompt", "question"),
+    "cancel": ("stop", "kill", "abort"),
+    "chat": ("repl", "talk", "interactive"),
+    "cost": ("usage", "costs", "billing", "stats"),
+    "delete": ("rm", "remove"),
+    "doctor": ("diagnose", "health", "test"),
+    "eval": ("bench", "benchmark", "compare", "evaluate"),
+    "export": ("save", "dump"),
+    "feedback": ("rate", "label"),
+    "init": ("setup", "configure"),
+    "keys": ("login", "auth", "logout"),
+    "prune": ("clean", "cleanup", "gc"),
+    "recall": ("search", "find", "grep"),
+    "resume": ("continue", "retry"),
+    "runs": ("history", "ls", "log", "logs"),
+    "serve": ("server", "web", "ui", "start", "api"),
+    "show": ("view", "cat", "transcript"),
+    "verify": ("judge", "review", "check", "grade"),
+}
+"""Command -> its names in other programs."""
 _NOWHERE = click.Context(click.Command("pnyx"))
 
 
@@ -106,7 +127,10 @@ def no_command(args: Sequence[str], known: Sequence[str], path: str = "pnyx") ->
     args: from the unknown command on. path: the command that it would belong to.
     """
     words = [word for word in args if not word.startswith("-")]
-    if like := closest(args[0], known, 0.8 if len(words) > 2 else 0.6):
+    like = next((name for name, others in _COMMANDS_ELSEWHERE.items() if args[0] in others), None)
+    if like not in known or (len(words) > 2 and like != "ask"):
+        like = closest(args[0], known, 0.8 if len(words) > 2 else 0.6)
+    if like:
         return f"no command {args[0]!r}; did you mean: {path} {shlex.join([like, *args[1:]])}"
     if path == "pnyx" and (len(words) > 1 or " " in args[0] or args[0].endswith("?")):
         return f"no command {args[0][:80]!r}; to ask a question: pnyx ask {shlex.quote(' '.join(words))}"

@@ -19,6 +19,14 @@ __all__ = ["with_flags", "with_keywords", "with_requests", "with_tools"]
 _OPTION = re.compile(rf'"({"|".join(OPTIONS)})"(?:: (\[[^\]]*\]|"[^"]*"))?')
 
 _RESUME = re.compile(r"`?pnyx resume ([a-z0-9]+)(?: --(?:(budget|deadline) ([0-9.]*[0-9]|SECONDS)|fork))?`?")
+_STEPS = (
+    (re.compile(r"`?pnyx cancel ([a-z0-9]+)`?"), r"POST /v1/runs/\1/cancel", r"`cancel`, run_id \1"),
+    (re.compile(r"`?pnyx share ([a-z0-9]+) --list`?"), r"GET /v1/runs/\1/shares", r"\g<0>"),
+    (re.compile(r"`pnyx runs`"), "GET /v1/runs", "`runs`"),
+    (re.compile(r"`pnyx protocols`"), "GET /v1/protocols", "`protocols`"),
+    (re.compile(r"`pnyx models`"), "GET /v1/settings", r"\g<0>"),
+)
+"""What is typed for the other steps, and its request and tool. MCP has none for links and models."""
 _FIELDS = {"budget": "budget_usd", "deadline": "deadline_s"}
 
 
@@ -34,14 +42,18 @@ def with_keywords(message: str) -> str:
 
 def with_requests(message: str) -> str:
     """The message with the requests of HTTP: 'POST /v1/runs/ID/resume with {"budget_usd": 0.10}'."""
-    found = _RESUME.sub(lambda one: f"POST /v1/runs/{one[1]}/resume{_body(one)}", message)
-    return found.replace("`pnyx runs`", "GET /v1/runs")
+    message = _RESUME.sub(lambda one: f"POST /v1/runs/{one[1]}/resume{_body(one)}", message)
+    for command, request, _ in _STEPS:
+        message = command.sub(request, message)
+    return message
 
 
 def with_tools(message: str) -> str:
     """The message with the tools of MCP: "`resume`, run_id ID and budget_usd 0.10"."""
-    found = _RESUME.sub(lambda one: f"`resume`, run_id {one[1]}{_argument(one)}", message)
-    return found.replace("`pnyx runs`", "`runs`")
+    message = _RESUME.sub(lambda one: f"`resume`, run_id {one[1]}{_argument(one)}", message)
+    for command, _, tool in _STEPS:
+        message = command.sub(tool, message)
+    return message
 
 
 def _body(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from ...core.models import money
 from .certainty import agreement
 from .transcript import quantity, seconds
 
-__all__ = ["headline", "panel_line", "stop_message", "usage_line"]
+__all__ = ["headline", "panel_line", "refuses_key", "stop_message", "usage_line"]
 
 _HEAD = regex(r".*? needed(?=: | \()", re.DOTALL)
 """The message of a lost quorum, before its reasons."""
@@ -56,6 +56,12 @@ def stop_message(result: Mapping[str, Any], known: Collection[str] = ()) -> str:
     if reason and (reason == "budget" or message.startswith(f"{reason}. ")):
         return f"{status}: {message}"
     return f"{status} ({reason}): {message}" if reason else f"{status}: {message}"
+
+
+def refuses_key(kind: str, message: str) -> bool:
+    """Whether a host does not accept the API key. kind, message: of the `ProviderError`."""
+    # Google has no separate status for a wrong API key.
+    return kind == "auth" or (kind == "refused" and "api key" in message.lower())
 
 
 def panel_line(models: Iterable[str]) -> str:

@@ -45,11 +45,13 @@ def overview(events: Sequence[Event]) -> dict[str, Any]:
     """
     started = next((event for event in events if isinstance(event, RunStarted)), None)
     labels = [seat["seat"] for seat in started.seats] if started else []
+    # A seat that was dropped, or never asked, differs from nobody.
+    replied = {event.seat for event in events if isinstance(event, CallFinished) and event.absent is None}
     stated = statements(events, started.question if started else "")
     return {
         "votes": list(tallies(events, stated)),
         "changes": list(_changes(stated, events)),
-        "panel": _panel(stated, labels),
+        "panel": _panel(stated, [label for label in labels if label in replied]),
         "costs": _costs(events),
     }
 
@@ -87,7 +89,7 @@ def _read_between(replies: Sequence[CallFinished], seat: str) -> list[dict[str, 
 
 
 def _panel(stated: Sequence[Statement], labels: Sequence[str]) -> dict[str, list[str]]:
-    """The last positions of the seats as sentences: those that they share, and those of only one."""
+    """The last positions of the seats that replied as sentences: those that they share, and of only one."""
     found: dict[str, list[str]] = {"agree": [], "differ": [], "only": []}
     for kind, verb, none in KINDS:
         last = {one.seat: one for one in stated if one.kind == kind}

@@ -92,6 +92,7 @@ class SeatState:
     arriving: pieces of text of the unfinished reply, about as many as its tokens.
     state: waiting | asked | writing | answered | silent | retrying | dropped.
     replied: whether a call had a reply, with an answer or without.
+    failure: kind of its last call that failed, or "".
     """
 
     label: str
@@ -100,6 +101,7 @@ class SeatState:
     state: str = "waiting"
     phase: str = ""
     replied: bool = False
+    failure: str = ""
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -274,7 +276,7 @@ class Transcript:
         seat.open.pop(event.key, None)
         seat.busy_s += event.elapsed_s
         seat.cost.add(event)
-        seat.tail, seat.arriving = "", 0
+        seat.failure, seat.tail, seat.arriving = event.kind, "", 0
         for name in ("input_tokens", "cached_tokens", "output_tokens"):
             setattr(seat, name, getattr(seat, name) + getattr(event, name))
         if event.final:

@@ -26,7 +26,7 @@ from ...extras import need
 from ...gc_pause import paused_collection
 from ..base import Call, Completion
 from ..redaction import MIN_SECRET
-from ..unsent import before_sending
+from ..unsent import before_sending, calling
 from .adjustments import Adjustments, Learned
 from .connection import Connection, HostRequest, Limits
 from .counting import TokenCounter
@@ -84,7 +84,8 @@ class HostedProvider:
     async def complete(self, call: Call, on_text: Callable[[str], None] | None = None) -> Completion:
         """Return the reply to `call`. Whatever the host does, raises only `ProviderError`."""
         try:
-            return await self._complete(call, on_text)
+            with calling(self._host):
+                return await self._complete(call, on_text)
         except ProviderError as exc:
             words = str(exc)
             if exc.kind == "not_found" and self._has_no_path:

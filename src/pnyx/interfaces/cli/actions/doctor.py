@@ -34,6 +34,7 @@ from ...records.existing_database import missing_database
 from ...records.runs import RunRecords
 from ...render.terminal import safe, wrap
 from ...requests.option_names import with_flags
+from ...views.outcome import refuses_key
 from ...views.transcript import quantity
 from ..terminal.output import Output, Stream
 from ..terminal.plain import WIDE
@@ -303,8 +304,7 @@ def _no_list(what: str, url: str, name: str, provider: ProviderSettings, exc: Pr
     if error != str(exc):  # also what no other try changes, such as a certificate that is not accepted
         reason, _, fix = error.rpartition(": ")
         return Finding(what, False, f"cannot reach {url}: {reason or error}", fix if reason else UNREACHABLE)
-    # Google has no separate status for a wrong API key.
-    if exc.kind == "auth" or (exc.kind == "refused" and "api key" in error.lower()):
+    if refuses_key(exc.kind, error):
         variable = next((v for v in key_variables(provider) if ENVIRONMENT.get(v, "").strip()), None)
         if variable is None:
             fix = f"set api_key_env in [providers.{name}] to the variable that contains its API key"

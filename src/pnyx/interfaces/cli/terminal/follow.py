@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 
 from ....config.file_lock import lock_file
 from ....config.schema import Settings
-from ....core.decision import UNDECIDED
+from ....core.decision import FINAL, UNDECIDED
 from ....core.events import Event, RunFinished, Token, to_json
 from ....core.models import Seat, money
 from ....errors import Halted, Interrupted, OutOfBudget, UsageError
@@ -26,7 +25,7 @@ from ...process.stop_signals import stop_signals
 from ...render.terminal import ClosedPipe
 from ...requests.option_names import with_flags
 from ...service.run_service import RunService
-from ...views.outcome import headline, stop_message
+from ...views.outcome import headline, refuses_key, stop_message
 from ...views.plan import plan, price_words, why_unknown
 from ..records import note_new_database
 from .keyboard import Keyboard
@@ -42,8 +41,6 @@ __all__ = [
     "note_embedded",
     "report_halt",
 ]
-REFUSED = re.compile(r"(?<!the proxy answers )HTTP 40[13]\b")
-"""A host does not accept the key."""
 
 GRACE_S = 10.0
 """How long calls in flight may continue after the first signal, in seconds."""
@@ -53,6 +50,7 @@ Set one API key to use real models:
     export OPENAI_API_KEY=...         (or ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY ...)
 or choose the panel in pnyx.toml, under [panel]:
     seats = ["openai:MODEL", "anthropic:MODEL", "ollama:MODEL"]"""
+CHECK = "Check hosts, keys and models with: pnyx doctor"
 FINISHING = "waiting for the calls in flight; press Ctrl-C again to stop now"
 Start = Callable[[RunService], Awaitable[RunHandle]]
 Watch = Callable[[Event], object]
@@ -115,7 +113,7 @@ async def follow_run(
     async with _progress(output) as progress:
         with _Stop(progress, on_signal) as stop:
             handle = await start(service)
-            output.out.kept = f"; the run is stored: pnyx show {handle.run_id}"
+            output.out.kept = f"; the run is paused: pnyx resume {handle.run_id}"
             if _wants_text(output):
                 handle.stream_text()  # before its first call, which may be sent while the price is read
             progress.cap_usd = handle.spec.budget_usd
@@ -162,6 +160,8 @@ async def _show(handle: RunHandle, progress: Progress, watch: Watch) -> None:
     lines = output.form == "jsonl"
     async for event in handle.events(tokens=_wants_text(output)):
         watch(event)
+        if isinstance(event, RunFinished) and event.status in FINAL:
+            output.out.kept = f"; the run is stored: pnyx show {handle.run_id}"
         if lines and (output.verbose or not isinstance(event, Token)):
             output.json_line(to_json(event))
         progress.add(event, shown=event.seq is not None and event.seq <= last_shown)
@@ -178,8 +178,9 @@ def _silent_hosts(settings: Settings, result: Result, progress: Progress) -> dic
     names: dict[str, str] = {}
     for drop in result.dropped:
         name = drop["model"].partition(":")[0]
-        if not progress.view.seats[drop["seat"]].replied and (url := address(settings, name)):
-            key = _key_words(settings, name) if REFUSED.search(drop["reason"]) else ""
+        seat = progress.view.seats[drop["seat"]]
+        if not seat.replied and (url := address(settings, name)):
+            key = _key_words(settings, name) if refuses_key(seat.failure, drop["reason"]) else ""
             names.setdefault(name, f"{url} (its base_url){key}")
     return names
 
@@ -212,8 +213,9 @@ def _print(
         output.error(with_flags(stop_message(document, () if output.quiet else progress.explained)))
     if not output.quiet:
         output.err.lines(end_lines(output.err, document, view.tools))
-        for name, where in hosts.items():
-            output.note(f"{name} is at {where}. Check hosts, keys and models with: pnyx doctor")
+        where = [f"{name} is at {place}." for name, place in hosts.items()]
+        for line in (*where[:-1], *(f"{last} {CHECK}" for last in where[-1:])):
+            output.note(line)
         output.note(f"run {result.run_id} · pnyx show {result.run_id}", "dim")
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import Control
 from rich.live import Live
+from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from ....core.models import money
@@ -19,7 +24,7 @@ from .keyboard import Keyboard
 from .output import MOST_COLUMNS, Output
 from .plain import Progress
 
-__all__ = ["LiveProgress"]
+__all__ = ["LiveProgress", "rewraps"]
 
 FRAME_S = 0.125
 NARROW = 90
@@ -36,6 +41,8 @@ STATES = {
     "retrying": ("↻", "yellow"),
     "dropped": ("✗", "red"),
 }
+CUT, WRAP = (Segment(code, control=[(ControlType.HOME,)]) for code in ("\x1b[?7l", "\x1b[?7h"))
+"""Codes after which a terminal cuts off longer lines, or wraps them as usual; rich has no name for them."""
 
 
 class LiveProgress(Progress):
@@ -51,7 +58,9 @@ class LiveProgress(Progress):
             force_terminal=True,
             color_system="standard" if output.err.painted else None,
         )
+        self._drawn = View()
         self._live = self._new_view()
+        self._width = self._console.size.width
         self._keyboard = Keyboard(output.err, self._hide, self._show)
         self._began = time.monotonic()
         self._ticker: asyncio.Task[None] | None = None
@@ -67,12 +76,14 @@ class LiveProgress(Progress):
             self._ticker.cancel()
             with suppress(asyncio.CancelledError):
                 await self._ticker
-        self._live.update(Text(""))
+        self._fit()
+        self._draw(View(), refresh=False)
         self._hide()
         self._keyboard.give_back()
 
     def _hide(self) -> None:
         """Remove the view, and show the cursor."""
+        self._fit()
         self._live.stop()
 
     def _show(self) -> None:
@@ -87,21 +98,32 @@ class LiveProgress(Progress):
 
     def say(self, *lines: str) -> None:
         # Printing redraws the view below, which must then be up to date.
-        self._live.update(self.frame())
+        self._fit()
+        self._draw(View(self.frame()), refresh=False)
         self._console.print(Text.from_ansi("\n".join(lines)), soft_wrap=True)
 
     async def _tick(self) -> None:
         while True:
             self._show()  # the shell may have brought it to the front
             self._fit()
-            self._live.update(self.frame(), refresh=self._live.is_started)
+            self._draw(View(self.frame()), refresh=self._live.is_started)
             await asyncio.sleep(FRAME_S)
 
+    def _draw(self, view: View, *, refresh: bool) -> None:
+        self._drawn = view
+        self._live.update(view, refresh=refresh)
+
     def _fit(self) -> None:
-        """Wrap the next lines at the width that the window has now."""
+        """Wrap the next lines at the width that the window has now, and remove what wrapped of the view."""
+        width, self._width = self._width, self._console.size.width
         for stream in (self.output.out, self.output.err):
             if stream.width is not None:
-                stream.width = min(self._console.size.width, MOST_COLUMNS)
+                stream.width = min(self._width, MOST_COLUMNS)
+        if self._live.is_started and self._width < width and rewraps():
+            # `Live` removes as many rows as the view has lines: these are the rest, the lowest ones.
+            up = (ControlType.CURSOR_UP, 1), (ControlType.ERASE_IN_LINE, 2)
+            extra = self._drawn.wrapped_rows(width, self._width)
+            self._console.control(Control(ControlType.CARRIAGE_RETURN, up[1], *up * extra))
 
     def frame(self) -> Text:
         """The current view."""
@@ -154,6 +176,30 @@ class LiveProgress(Progress):
         rows = [(clip(answer, self._console.size[0] // 3), votes_text(count)) for answer, count in counts]
         for line, (_, count) in zip(columns(rows, right=(1,)), counts, strict=True):
             yield Text.assemble(f"  {line}  ", ("█" * max(round(BAR * count / most), 0), "cyan"))
+
+
+@dataclass(frozen=True)
+class View:
+    """The lines of the view. A line that is too long, as the window is getting narrower, is cut off."""
+
+    text: Text = field(default_factory=Text)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield CUT
+        yield self.text
+        yield WRAP
+
+    def wrapped_rows(self, drawn: int, width: int) -> int:
+        """How many more rows its lines have, drawn in `drawn` columns, if `width` of them are left."""
+        lengths = (min(cell_len(line), drawn) for line in self.text.plain.split("\n"))
+        return sum(max(length - 1, 0) // width for length in lengths)
+
+
+def rewraps() -> bool:
+    """Whether the terminal wraps the lines that it shows when its window narrows. Few cut them off."""
+    return "TMUX" in os.environ or not (
+        "XTERM_VERSION" in os.environ or os.environ.get("TERM", "").startswith(("linux", "screen"))
+    )
 
 
 def _newest(text: str, width: int) -> str:
