@@ -128,7 +128,7 @@ def test_yes_and_no_are_read_as_truths(code: str) -> None:
 READERS: tuple[Callable[[str], Any], ...] = (read_approval, read_class, lambda text: read_pick(text, LABELS))
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Ich bin mir nicht sicher, ob ich das genehmigen soll.",
