@@ -44,8 +44,8 @@ ROUTES = [
 PROMPTS = {"vote-first": "auto/route", "classic": "auto/classify"}
 
 
-@pytest.mark.parametrize(("routing", "found", "protocol", "options"), ROUTES)
-@pytest.mark.parametrize("form", ['{{"class": "{}"}}', "{}", "Class: **{}**"])
+@rows("routing, found, protocol, options", ROUTES)
+@rows("form", ['{{"class": "{}"}}', "{}", "Class: **{}**"])
 def test_the_class_decides_the_protocol(
     routing: str, found: str, protocol: str, options: dict[str, Any], form: str
 ) -> None:

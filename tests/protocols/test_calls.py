@@ -104,8 +104,8 @@ def everybody(answer: str) -> dict[str, str]:
     return dict.fromkeys((A, B, C), answer)
 
 
-@pytest.mark.parametrize("protocol", ALL)
-@pytest.mark.parametrize(
+@rows("protocol", ALL)
+@rows(
     "calls",
     [
         (call(),),
@@ -173,8 +173,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("protocol", ALL)
-@pytest.mark.parametrize("choice", [ANY, "read_file"])
+@rows("protocol", ALL)
+@rows("choice", [ANY, "read_file"])
 def test_a_call_that_is_needed_is_always_valid(protocol: str, choice: str) -> None:
     for problem, answer in WRONG.items():
         offer = replace(OFFER, choice=choice)

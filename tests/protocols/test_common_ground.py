@@ -69,9 +69,9 @@ def test_what_a_model_said_is_in_prompts_only_inside_fences(
     assert bool(seen) == (name not in ALONE)
 
 
-@pytest.mark.parametrize("changing", [False, True])
-@pytest.mark.parametrize("found", ["checkable", "open", "writing"])
-@pytest.mark.parametrize("name", sorted({*ALL} - ALONE - {"decompose"}))
+@rows("changing", [False, True])
+@rows("found", ["checkable", "open", "writing"])
+@rows("name", sorted({*ALL} - ALONE - {"decompose"}))
 def test_what_the_seats_say_before_they_read_each_other_stands_beside_the_result(
     name: str, found: str, changing: bool
 ) -> None:
@@ -113,8 +113,8 @@ def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool)
     assert seen > VERDICTS.keys() - ({"auto/route"} if short else set())
 
 
-@pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
-@pytest.mark.parametrize("name", ALL)
+@rows("short", [False, True], ids=["long", "short"])
+@rows("name", ALL)
 def test_the_unchanging_part_of_a_prompt_stands_before_all_that_changes(name: str, short: bool) -> None:
     panel = ScriptedPanel(changing=True)
     sit(name, panel, short=short, **WAYS.get(name, {}))

@@ -37,8 +37,8 @@ def asks(prompt: str, *words: str) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("variant", ["", ".short"])
-@pytest.mark.parametrize("prompt", ANSWERING)
+@rows("variant", ["", ".short"])
+@rows("prompt", ANSWERING)
 def test_who_answers_is_asked_for_the_line_that_code_reads(prompt: str, variant: str) -> None:
     asks(f"{prompt}{variant}", "Final answer:")
 

@@ -37,8 +37,8 @@ def decide(protocol: str, text: str, seats: tuple[Seat, ...] = SEATS) -> Decisio
     return driver.decide()
 
 
-@pytest.mark.parametrize("kind", RUBBISH)
-@pytest.mark.parametrize("name", ALL)
+@rows("kind", RUBBISH)
+@rows("name", ALL)
 def test_rubbish_supports_nothing_and_is_no_rigor(name: str, kind: str) -> None:
     try:
         decision = decide(name, RUBBISH[kind])
@@ -70,8 +70,8 @@ FLATTERY = (
 )
 
 
-@pytest.mark.parametrize("said", FLATTERY)
-@pytest.mark.parametrize("name", ALL)
+@rows("said", FLATTERY)
+@rows("name", ALL)
 def test_praise_alone_is_no_answer_that_seats_agree_on(name: str, said: str) -> None:
     decision = decide(name, said)
     assert not decision.consensus_reached

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pnyx.core.sycophancy.detect import is_only_praise
 from tests.support.rows import rows
 
@@ -86,7 +84,7 @@ def test_what_says_something_besides_is_no_praise_alone(text: str) -> None:
     assert not is_only_praise(text)
 
 
-@pytest.mark.parametrize("praise", [some[0] for some in ONLY.values()])
-@pytest.mark.parametrize("named", ["Postgres", "Lake Victoria", "MongoDB 7"])
+@rows("praise", [some[0] for some in ONLY.values()])
+@rows("named", ["Postgres", "Lake Victoria", "MongoDB 7"])
 def test_a_name_behind_praise_is_an_answer(praise: str, named: str) -> None:
     assert not is_only_praise(f"{praise} {named}.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pnyx.evaluate.grading.grade import grade, is_right
 from pnyx.evaluate.grading.measures import question_unit
 from pnyx.evaluate.items import Grader, Item
@@ -37,9 +35,9 @@ def test_a_question_names_its_unit(question: str, symbol: str | None) -> None:
     assert (unit and unit.symbol) == symbol
 
 
-@pytest.mark.parametrize("grader", ["exact", "numeric"])
-@pytest.mark.parametrize(
-    ("question", "target", "answer", "correct"),
+@rows("grader", ["exact", "numeric"])
+@rows(
+    "question, target, answer, correct",
     [
         ("How many minutes does it take?", "120", "2 hours", True),
         ("How many minutes does it take?", "120", "120 minutes", True),

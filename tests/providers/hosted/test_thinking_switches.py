@@ -124,9 +124,9 @@ async def test_a_server_is_asked_to_stop_once_its_model_has_thought() -> None:
     assert second["chat_template_kwargs"] == OFF
 
 
-@pytest.mark.parametrize("model", ["alpha", "qwen/qwen3", "deepseek/deepseek-r1", "openai/gpt-5.5"])
-@pytest.mark.parametrize(
-    ("effort", "tokens", "expected"),
+@rows("model", ["alpha", "qwen/qwen3", "deepseek/deepseek-r1", "openai/gpt-5.5"])
+@rows(
+    "effort, tokens, expected",
     [
         ("high", 900, {"max_tokens": 900}),
         (None, 900, {"max_tokens": 900}),

@@ -318,8 +318,8 @@ def test_a_long_text_takes_no_longer_than_a_short_one_by_much(piece: str) -> Non
     assert seconds((piece * 200_000)[:200_000]) < 1.0
 
 
-@pytest.mark.parametrize("name", ["__init__", "__get_item__", "__main__"])
-@pytest.mark.parametrize("form", ["Final answer: {}", "**Final answer:** {}", "The answer is {}."])
+@rows("name", ["__init__", "__get_item__", "__main__"])
+@rows("form", ["Final answer: {}", "**Final answer:** {}", "The answer is {}."])
 def test_a_name_between_underscores_is_no_bold_text(form: str, name: str) -> None:
     assert final_answer(form.format(name)) == name
 
