@@ -9,7 +9,8 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from pnyx.files.folder import list_folder
 from pnyx.tools.open import open_tools
 from tests.interfaces.shell import pnyx
 from tests.support.documents import png_of
+from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
 from tests.support.sources import ROOT
 
@@ -195,9 +197,15 @@ def test_the_table_has_the_extras_of_the_project_and_all_has_all() -> None:
     assert everything.extras == set(extras.EXTRAS)
 
 
-@pytest.mark.parametrize("extra", extras.EXTRAS)
+@cache
+def installed() -> Mapping[str, Sequence[str]]:
+    """The distributions of each module, from the records of all of them."""
+    return metadata.packages_distributions()
+
+
+@rows("extra", extras.EXTRAS)
 def test_each_module_of_an_extra_is_one_that_its_requirements_install(extra: str) -> None:
-    holders = metadata.packages_distributions()
+    holders = installed()
     brought = set(_distributions(map(Requirement, DECLARED[extra])))
     for module in extras.EXTRAS[extra]:
         assert brought & set(map(canonicalize_name, holders[module.partition(".")[0]])), module

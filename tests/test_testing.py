@@ -35,6 +35,7 @@ from pnyx.testing import (
     make_seats,
 )
 from tests.run.test_drive import Handler
+from tests.support.rows import rows
 from tests.support.seats import seat
 
 PAGE = (Path(__file__).parents[1] / "docs" / "testing.md").read_text("utf-8")
@@ -70,14 +71,14 @@ def answers(ask: Ask) -> str:
     return f"{ask.seat.label} counted.\nBEST: Participant A\nFinal answer: {number}"
 
 
-@pytest.mark.parametrize("name", [protocol.name for protocol in loaded()])
+@rows("name", [protocol.name for protocol in loaded()])
 def test_every_protocol_replays(name: str) -> None:
     first = assert_replays(name, answers, PANEL)
     assert first.decision.answer
     assert len(set(first.keys)) == len(first.keys) > 0
 
 
-@pytest.mark.parametrize("name", [protocol.name for protocol in loaded()])
+@rows("name", [protocol.name for protocol in loaded()])
 async def test_a_driven_protocol_asks_the_same_in_the_same_places_as_a_real_run(name: str) -> None:
     texts: dict[tuple[str, str], str] = {}
 

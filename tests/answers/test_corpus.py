@@ -13,6 +13,7 @@ from tests.answers.drawn import drawn
 from tests.answers.judges import pnyx_judge
 from tests.answers.material import HERE, pairs, read_pairs, replies
 from tests.answers.measures import count, read_all, total
+from tests.support.properties import THOROUGH
 
 PRECISION, RECALL, FALSE_EQUAL = 0.99, 0.92, 0.01
 """Of all pairs; and of the near-misses of each kind, the most that may be called the same."""
@@ -76,8 +77,8 @@ def test_answers_are_called_the_same_as_a_careful_reader_calls_them(part: int) -
 
 @pytest.mark.parametrize("part", range(4))
 def test_equality_is_symmetric_and_reflexive(part: int) -> None:
-    """Every fourth pair, in four parts: a resumed run may meet two answers in either order."""
-    for pair in pairs()[part::4]:
+    """A third of the pairs in a usual run, in four parts: a resumed run may meet two answers in any order."""
+    for pair in pairs()[part :: 4 if THOROUGH else 12]:
         assert _judge(pair.a, pair.b, pair.question) == pnyx_judge(pair.b, pair.a, pair.question), pair
         assert pnyx_judge(pair.b, pair.b, pair.question), pair
 

@@ -9,6 +9,7 @@ import pytest
 from pnyx import protocols
 from pnyx.core.phases import START, Phases, Transition
 from pnyx.errors import IllegalPhase
+from tests.support.rows import rows
 
 TABLE = Phases(
     (
@@ -43,7 +44,7 @@ def test_the_diagram_holds_every_transition_and_condition() -> None:
     )
 
 
-@pytest.mark.parametrize("name", protocols.names())
+@rows("name", protocols.names())
 def test_every_protocol_has_a_page_with_its_diagram(name: str) -> None:
     page = Path(__file__).parents[2] / "docs" / "protocols" / f"{name}.md"
     drawn = f"```mermaid\n{protocols.get(name).phases.mermaid()}```\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -68,7 +67,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("opens", "closes"), PAIRS)
+@rows("opens, closes", PAIRS)
 def test_every_kind_of_tag_keeps_reasoning_apart(opens: str, closes: str) -> None:
     assert split(f"{opens}Is it 4? Yes.{closes}It is 4.")[:2] == ("Is it 4? Yes.", "It is 4.")
     assert split(f"\n{opens}\nIs it 4?\n\nYes\n{closes}\n\nIt is 4.\n")[:2] == (
@@ -127,8 +126,8 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
     assert split(more)[:2] == ("done", "4")
 
 
-@pytest.mark.parametrize(
-    ("text", "reasoning", "answer"),
+@rows(
+    "text, reasoning, answer",
     [
         ("<think>a</think>\n<think>b</think>\nc", "a\n\nb", "c"),
         ("First.\n<think>a</think>\nLast.", "a", "First.\n\nLast."),
@@ -214,7 +213,7 @@ def test_thoughts_between_words_are_not_streamed(start: str) -> None:
     assert "".join(shown) == "It is 4."
 
 
-@pytest.mark.parametrize("token", ENDS)
+@rows("token", ENDS)
 def test_tokens_at_the_end_are_stripped_and_elsewhere_are_text(token: str) -> None:
     for text in (
         f"It is 4.{token}",

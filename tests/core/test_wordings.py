@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
-import pytest
-
 from pnyx.core.sycophancy import detect, hedges, refusal
 from pnyx.core.sycophancy.praise import CONCEDED, PRAISE
+from tests.support.rows import rows
 
 PATTERNS = [
     *(pattern for _, pattern in (*CONCEDED, *PRAISE)),
@@ -55,21 +54,17 @@ def certain(nodes: Iterable[Node], cues: Sequence[str], run: str = "") -> bool:
     return False
 
 
-@pytest.mark.parametrize(("cues", "pattern"), [*CONCEDED, *PRAISE])
+@rows("cues, pattern", [*CONCEDED, *PRAISE])
 def test_no_sentence_fits_a_wording_without_one_of_its_cues(cues: str, pattern: str) -> None:
     assert certain(parser.parse(pattern), cues.split("|"))
 
 
-@pytest.mark.parametrize(
-    "pattern", ["ab?", "[ac]b", "(?:a|c)b", "(?:ab)*", ".b", "(?=ab)c", "a.b", "ac?b", "ac*b", "[^a]b"]
-)
+@rows("pattern", ["ab?", "[ac]b", "(?:a|c)b", "(?:ab)*", ".b", "(?=ab)c", "a.b", "ac?b", "ac*b", "[^a]b"])
 def test_the_proof_sees_what_may_be_missing(pattern: str) -> None:
     assert not certain(parser.parse(pattern), ["ab"])
 
 
-@pytest.mark.parametrize(
-    "pattern", ["c?ab+", "a[bB]", "(?:x|y)ab", "(?:cab|a\\bb)d", "(?:ab)+", "(?:c|a)(?:b)?ab"]
-)
+@rows("pattern", ["c?ab+", "a[bB]", "(?:x|y)ab", "(?:cab|a\\bb)d", "(?:ab)+", "(?:c|a)(?:b)?ab"])
 def test_the_proof_sees_what_cannot_be_missing(pattern: str) -> None:
     assert certain(parser.parse(pattern), ["ab", "aB"])
 

@@ -33,6 +33,7 @@ from pnyx.reliability.accuracy import AnsweredQuestion
 from pnyx.reliability.weights import Weights, learn
 from tests.evaluate.logs import log, random_letters
 from tests.reliability.tables import table
+from tests.support.rows import rows
 
 OPTIONS = 4
 TABLE = table((0.75, 0.6, 0.55, 0.5), 160, options=OPTIONS, seed=3)
@@ -185,9 +186,9 @@ def test_what_an_arm_says_to_a_question_does_not_depend_on_its_gold() -> None:
 
 def test_groups_of_a_vote_do_not_depend_on_gold() -> None:
     by_id = [[LOG.by_arm[model][id] for model in LOG.models] for id in LOG.ids]
-    for rows in by_id:
-        turned = [replace(row, target="x", correct=not row.correct and row.error is None) for row in rows]
-        assert answer_groups(rows) == answer_groups(turned)
+    for found in by_id:
+        turned = [replace(row, target="x", correct=not row.correct and row.error is None) for row in found]
+        assert answer_groups(found) == answer_groups(turned)
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +235,7 @@ async def test_what_the_grader_reads_depends_on_the_kind_of_the_gold_alone(kind:
         assert len({(await grade(item, reply)).answer for item in items}) == 1, reply
 
 
-@pytest.mark.parametrize("reply", ["B", "Final answer: C", "17", "the second", "A) 15", "I do not know"])
+@rows("reply", ["B", "Final answer: C", "17", "the second", "A) 15", "I do not know"])
 async def test_the_letter_that_the_grader_reads_does_not_depend_on_the_right_one(reply: str) -> None:
     items = [Item(id="q", question="Which is it?", choices=("15", "17", "19"), target=one) for one in "ABC"]
     assert len({(await grade(item, reply)).answer for item in items}) == 1

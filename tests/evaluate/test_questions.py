@@ -11,6 +11,7 @@ import pytest
 from pnyx.errors import UsageError
 from pnyx.evaluate.items import Item
 from pnyx.evaluate.questions import find_items, read_items
+from tests.support.rows import rows
 from tests.support.sources import ROOT
 
 CSV = """question,target,choices,category
@@ -116,7 +117,7 @@ def test_an_empty_name_is_not_an_inspect_task(name: str) -> None:
         find_items(name)
 
 
-@pytest.mark.parametrize("name", ["q.json", "cases.py", "cases.py@one", "here/and/there", "../q", "~/q"])
+@rows("name", ["q.json", "cases.py", "cases.py@one", "here/and/there", "../q", "~/q"])
 def test_a_missing_file_is_not_an_inspect_task(name: str) -> None:
     with pytest.raises(
         UsageError, match=r"there is no file .*; DATASET is a \.csv or \.jsonl file, one of small"

@@ -15,11 +15,12 @@ import httpx2
 import pytest
 
 from tests.faults.trial import Trial
-from tests.interfaces.shell import interpreter
+from tests.interfaces.shell import interpreter, spawn
 from tests.support.announced import address_and_key
 from tests.support.waiting import STALL_S, until
 
-CLIENTS, PIPELINED, CHECKS, RUNS = 300, 50, 3, 3
+MORE, PIPELINED, CHECKS, RUNS = 50, 50, 3, 3
+"""MORE: clients than the server has descriptors."""
 BODY = "Content-Type: application/json\r\nContent-Length: 1000\r\n"
 Head = Callable[..., bytes]
 CROWDS: dict[str, Callable[[Head, str], bytes]] = {
@@ -32,15 +33,17 @@ CROWDS: dict[str, Callable[[Head, str], bytes]] = {
 """What each client sends on a connection; it connects again once the server has closed that."""
 OF_A_BUSY_KEY = {"bodies that never arrive", "followers of a run"}
 """Crowds that have as many requests under way as a key may have; others may begin runs meanwhile."""
+OF_NEW_INTERPRETERS = {"many requests at once"}
+"""Crowds whose server still has modules to import; one that is forked has them."""
 TRIALS = [(sent, 64) for sent in CROWDS] + [("many requests at once", 256)]
 
 
 @contextmanager
-def few_descriptors(trial: Trial, most: int) -> Iterator[tuple[str, str]]:
-    """Serve under `ulimit -n`; yields the address and the key."""
+def few_descriptors(trial: Trial, most: int, new: bool) -> Iterator[tuple[str, str]]:
+    """Serve under `ulimit -n`; yields the address and the key. new: in a new interpreter."""
     trial.settle(call_deadline_s=120)
     lower = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (most, most))
-    with interpreter("serve", "--port", "0", preexec_fn=lower) as process:
+    with (interpreter if new else spawn)("serve", "--port", "0", preexec_fn=lower) as process:
         try:
             yield address_and_key(process.stderr)
         finally:
@@ -48,7 +51,7 @@ def few_descriptors(trial: Trial, most: int) -> Iterator[tuple[str, str]]:
 
 
 @asynccontextmanager
-async def crowd(url: str, data: bytes) -> AsyncIterator[None]:
+async def crowd(url: str, data: bytes, clients: int) -> AsyncIterator[None]:
     """Clients that connect again and again; all have been connected once when it begins."""
     host, _, port = url.removeprefix("http://").partition(":")
     loop, connected = asyncio.get_running_loop(), 0
@@ -66,8 +69,8 @@ async def crowd(url: str, data: bytes) -> AsyncIterator[None]:
             await asyncio.sleep(0.01)  # without it, the checks of this event loop would wait for it
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(client()) for _ in range(CLIENTS)]
-        await until(lambda: connected >= CLIENTS)
+        tasks = [group.create_task(client()) for _ in range(clients)]
+        await until(lambda: connected >= clients)
         yield
         for task in tasks:
             task.cancel()
@@ -78,7 +81,7 @@ async def test_a_crowd_keeps_neither_checks_nor_runs_from_going_on(
     trial: Trial, sent: str, descriptors: int
 ) -> None:
     trial.host.latency = 0.5
-    with few_descriptors(trial, descriptors) as (url, key):
+    with few_descriptors(trial, descriptors, sent in OF_NEW_INTERPRETERS) as (url, key):
 
         def head(method: str, path: str, more: str = "") -> bytes:
             lines = f"{method} {path} HTTP/1.1\r\nHost: {url.removeprefix('http://')}\r\n"
@@ -105,7 +108,7 @@ async def test_a_crowd_keeps_neither_checks_nor_runs_from_going_on(
             return "" if status == "running" else str(status)
 
         runs = [await begin() for _ in range(RUNS)]
-        async with crowd(url, CROWDS[sent](head, runs[0])):
+        async with crowd(url, CROWDS[sent](head, runs[0]), descriptors + MORE):
             for _ in range(CHECKS):
                 started = time.monotonic()
                 assert (await ask("GET", "/health")).json()["status"] == "ok"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
-
 from tests.hosts.test_errors import Row, errors
 from tests.support.properties import THOROUGH
+from tests.support.rows import rows
 
 ADVICE = (
     "Add 10 credits to unlock 1000 requests per day.",
@@ -61,15 +60,15 @@ def some(found: list[Row], advice: str, before: bool) -> list[Row]:
     return found[(ADVICE.index(advice) + before) % EVERY :: EVERY]
 
 
-@pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
-@pytest.mark.parametrize("advice", ADVICE)
+@rows("before", [False, True], ids=["after", "before"])
+@rows("advice", ADVICE)
 def test_advice_on_how_to_raise_a_rate_is_not_its_cause(advice: str, before: bool) -> None:
     kinds = {str(row): advised(row, advice, before).error.kind for row in some(PASSING, advice, before)}
     assert kinds == dict.fromkeys(kinds, "rate_limited")
 
 
-@pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
-@pytest.mark.parametrize("advice", ADVICE)
+@rows("before", [False, True], ids=["after", "before"])
+@rows("advice", ADVICE)
 def test_advice_does_not_make_spent_money_pass(advice: str, before: bool) -> None:
     kinds = {str(row): advised(row, advice, before).error.kind for row in some(SPENT, advice, before)}
     assert kinds == dict.fromkeys(kinds, "refused")

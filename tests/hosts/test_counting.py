@@ -19,6 +19,7 @@ from pnyx.providers.hosted.counting import _forms
 from pnyx.providers.hosted.provider import HostedProvider, open_hosted
 from tests.support.counting import CountingHost
 from tests.support.hosting import KEY
+from tests.support.rows import rows
 
 TEXT = "توصي مجموعة العمل بإبقاء الخدمات الأربع. " * 50
 TOOL = ToolSpec("add", "Adds.", {"type": "object", "properties": {"x": {"type": "integer"}}})
@@ -93,8 +94,8 @@ async def test_a_count_comes_from_the_responses_api_of_openai() -> None:
     assert (again.url, again.body) == ("https://example.com/a/responses/input_tokens?v=1", asked.body)
 
 
-@pytest.mark.parametrize("status", [404, 405, 501])
-@pytest.mark.parametrize(("dialect", "server"), SERVERS)
+@rows("status", [404, 405, 501])
+@rows("dialect, server", SERVERS)
 async def test_a_host_without_a_count_is_asked_once_for_each_model(
     dialect: str, server: str, status: int
 ) -> None:
@@ -108,7 +109,7 @@ async def test_a_host_without_a_count_is_asked_once_for_each_model(
         assert (await provider.complete(PLAIN)).text
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 422, 429, 500, 503, 529])
+@rows("status", [400, 401, 403, 422, 429, 500, 503, 529])
 async def test_a_host_that_refuses_one_count_is_asked_for_the_next(status: int) -> None:
     async with opened("anthropic", "") as (host, provider):
         host.answers = lambda path, document: (status, b'{"error": {"message": "no"}}')

@@ -174,8 +174,8 @@ def test_an_error_that_no_other_request_helps_has_its_kind(row: Row) -> None:
         assert found.error.retry_after == (None if row.meaning == -1 else pytest.approx(row.meaning, abs=1))
 
 
-@pytest.mark.parametrize(
-    ("message", "share"),
+@rows(
+    "message, share",
     [
         ("maximum context length is 8192 tokens, and your messages resulted in 16384 tokens", 0.5),
         ("maximum context length is 8192 tokens, and you requested 16384 (8000 in the completion)", 0.5),

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.hosts.test_errors import KINDS, Row, errors
+from tests.support.rows import rows
 
 WORDS = ("message", "msg", "detail", "error_msg")
 CHANGES: dict[str, Callable[[str], str]] = {
@@ -57,7 +56,7 @@ def test_a_failure_has_its_kind_whatever_a_gateway_does_to_its_words() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@rows("name", CHANGES)
 def test_the_words_of_the_host_are_shown_as_they_came(name: str) -> None:
     words = CHANGES[name]("The model 'alpha' isn't supported")
     body = json.dumps({"error": {"message": words}})

@@ -8,10 +8,9 @@ import re
 import time
 from collections.abc import Iterator
 
-import pytest
-
 from pnyx import providers
 from pnyx.providers.hosted.waits import MAX_CHARS, retry_after
+from tests.support.rows import rows
 
 PIECES = [
     *("1", "a", "A", "é", "中", " ", "\n", "\t", "\r\n", "(", ")", "[", "]", "{", "}", "<", ">", '"', "'"),
@@ -59,8 +58,8 @@ def test_every_pattern_is_linear_in_runs_of_every_kind() -> None:
     assert slow == set()
 
 
-@pytest.mark.parametrize("before", ["", "try again in ", "over ", '"retry_after": ', "resets "])
-@pytest.mark.parametrize("piece", ["1", "1 ", "1.", "1,", "1s", "1h ", "1 s, ", " "])
+@rows("before", ["", "try again in ", "over ", '"retry_after": ', "resets "])
+@rows("piece", ["1", "1 ", "1.", "1,", "1s", "1h ", "1 s, ", " "])
 def test_a_wait_is_found_in_time(before: str, piece: str) -> None:
     start = time.thread_time()
     retry_after({}, before + piece * MAX_CHARS)

@@ -207,8 +207,8 @@ async def test_a_base_url_keeps_its_path_and_query(kind: str, base_url: str, add
     assert any(KEY in value for value in headers.values())
 
 
-@pytest.mark.parametrize("kind", ["openai", "google", "mistral"])
-@pytest.mark.parametrize("seed", [7, 2**31, 2**32 - 1])
+@rows("kind", ["openai", "google", "mistral"])
+@rows("seed", [7, 2**31, 2**32 - 1])
 async def test_a_seed_fits_the_hosts_that_read_32_bits_with_a_sign(kind: str, seed: int) -> None:
     builder = RequestBuilder(DIALECTS[kind], "https://gw.example", KEY)
     body = (await builder.build(call(seed=seed), stream=False)).body
@@ -220,8 +220,8 @@ async def test_a_seed_fits_the_hosts_that_read_32_bits_with_a_sign(kind: str, se
 LATER = "2999-01-01T00:00:00Z"
 
 
-@pytest.mark.parametrize(
-    ("headers", "body", "seconds"),
+@rows(
+    "headers, body, seconds",
     [
         ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1.5s"}, "", 1.5),
         ({"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "1.5s"}, "", None),
@@ -282,8 +282,8 @@ IN_PASSING = (
 )
 
 
-@pytest.mark.parametrize("name", ["temperature", "seed", "top_p", "parallel_tool_calls", "response_format"])
-@pytest.mark.parametrize("status", [400, 422])
+@rows("name", ["temperature", "seed", "top_p", "parallel_tool_calls", "response_format"])
+@rows("status", [400, 422])
 def test_a_wrong_request_is_sent_without_what_its_error_names_and_not_without_what_it_lists(
     name: str, status: int
 ) -> None:

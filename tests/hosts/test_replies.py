@@ -87,7 +87,7 @@ def test_a_reason_is_read_in_any_spelling(words: str, reason: str) -> None:
         assert (reader.finish_reason(), reader.finish_detail()) == (reason, word)
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     [
         "error",

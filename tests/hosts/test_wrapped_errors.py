@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from pnyx.providers.hosted.failures import failure, read_report
 from tests.hosts.test_errors import KINDS, TABLE, Row, answer, every_error, request_body
 from tests.support.properties import THOROUGH
@@ -83,8 +81,8 @@ def test_an_empty_report_is_the_phrase_of_its_status() -> None:
     assert str(failure(read_report(402, "{}"))) == "HTTP 402: Payment Required"
 
 
-@pytest.mark.parametrize("status", [0, 400, 422, 429, 500])
-@pytest.mark.parametrize("prefix", ["", "ThrottlingException: ", "An error occurred (ThrottlingException): "])
+@rows("status", [0, 400, 422, 429, 500])
+@rows("prefix", ["", "ThrottlingException: ", "An error occurred (ThrottlingException): "])
 def test_a_rate_of_tokens_is_no_long_prompt_without_its_code_either(status: int, prefix: str) -> None:
     words = f"{prefix}Too many tokens, please wait before trying again."
     assert failure(read_report(status, json.dumps({"message": words}))).kind == "rate_limited"

@@ -16,6 +16,7 @@ from pnyx.protocols.aggregate import PROTOCOL
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.shared.review import Review
 from pnyx.testing import ProtocolDriver, Script, prompt_name
+from tests.support.rows import rows
 from tests.support.seats import lab_seat as seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
@@ -196,8 +197,8 @@ def test_given_answers_are_reviewed_by_each() -> None:
     assert first_answers == {"A": "12", "B": "13", "C": None}
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
+@rows(
+    "text, answer",
     [
         ("ACCEPTED: none\nANSWER:\nTwelve.", "Twelve."),
         ("ACCEPTED: none\n\n**ANSWER:**\n\nTwelve.", "Twelve."),

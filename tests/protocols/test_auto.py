@@ -21,6 +21,7 @@ from pnyx.protocols import get
 from pnyx.protocols.auto import PROTOCOL, auto
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.testing import ProtocolDriver, Script, prompt_name
+from tests.support.rows import rows
 from tests.support.seats import lab_seat as seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
@@ -43,8 +44,8 @@ ROUTES = [
 PROMPTS = {"vote-first": "auto/route", "classic": "auto/classify"}
 
 
-@pytest.mark.parametrize(("routing", "found", "protocol", "options"), ROUTES)
-@pytest.mark.parametrize("form", ['{{"class": "{}"}}', "{}", "Class: **{}**"])
+@rows("routing, found, protocol, options", ROUTES)
+@rows("form", ['{{"class": "{}"}}', "{}", "Class: **{}**"])
 def test_the_class_decides_the_protocol(
     routing: str, found: str, protocol: str, options: dict[str, Any], form: str
 ) -> None:
@@ -194,7 +195,7 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("question", "found", "protocol", "options"), WORDS)
+@rows("question, found, protocol, options", WORDS)
 def test_on_a_panel_of_small_models_words_decide_without_a_call(
     question: str, found: str | None, protocol: str, options: dict[str, Any]
 ) -> None:

@@ -17,7 +17,7 @@ from pnyx.providers.base import Call
 from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
 from tests.support.panels import Host, seats
-from tests.support.replaying import attempt, check_kills, finish, perform_whole
+from tests.support.replaying import attempt, calls_of_phases, check_kills, finish, perform_whole
 
 SEATS = seats("h:large", "h:mid", "h:small")
 LIMITS = Limits(30.0, 200, 0, seed=7)
@@ -54,12 +54,12 @@ def spec(name: str, options: dict[str, Any], panel: tuple[Seat, ...] = SEATS) ->
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=str)
-async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
+async def test_killed_before_calls_of_every_phase_and_resumed_it_decides_the_same_and_pays_once(
     name: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
     run = spec(name, options)
-    want, whole, _ = await perform_whole(tmp_path, run, rule)
-    await check_kills(tmp_path, partial(attempt, run), whole, want)
+    want, whole, log = await perform_whole(tmp_path, run, rule)
+    await check_kills(tmp_path, partial(attempt, run), whole, want, calls_of_phases(log))
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=str)

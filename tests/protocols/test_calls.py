@@ -21,6 +21,7 @@ from pnyx.protocols.shared.poll import TEXT
 from pnyx.run.options.client_tools import call_problem
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.all_protocols import PLAN, SEATS
+from tests.support.rows import rows
 
 READ = ToolSpec(
     "read_file",
@@ -103,8 +104,8 @@ def everybody(answer: str) -> dict[str, str]:
     return dict.fromkeys((A, B, C), answer)
 
 
-@pytest.mark.parametrize("protocol", ALL)
-@pytest.mark.parametrize(
+@rows("protocol", ALL)
+@rows(
     "calls",
     [
         (call(),),
@@ -123,7 +124,7 @@ def test_a_call_on_which_all_agree_is_the_answer(protocol: str, calls: tuple[Too
     assert proposal.calls == calls
 
 
-@pytest.mark.parametrize("protocol", ALL)
+@rows("protocol", ALL)
 def test_seats_read_of_the_tools_once_in_a_request_and_before_all_that_changes(protocol: str) -> None:
     _, asks = decide(protocol, everybody(fenced(call())))
     for ask in asks:
@@ -134,7 +135,7 @@ def test_seats_read_of_the_tools_once_in_a_request_and_before_all_that_changes(p
     assert len({ask.prompt.system[:1500] for ask in asks if ask.prompt.system}) == 1
 
 
-@pytest.mark.parametrize("protocol", ["voting", "sample", "escalate", "moa", "aggregate", "deliberate"])
+@rows("protocol", ["voting", "sample", "escalate", "moa", "aggregate", "deliberate"])
 def test_the_call_of_a_majority_wins_whatever_the_order_of_its_arguments(protocol: str) -> None:
     one = fenced(call("edit_file", path="a.py", old="1", new="2"))
     same = '{"tool_calls": [{"arguments": {"new": "2", "old": "1", "path": "a.py"}, "name": "edit_file"}]}'
@@ -172,8 +173,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("protocol", ALL)
-@pytest.mark.parametrize("choice", [ANY, "read_file"])
+@rows("protocol", ALL)
+@rows("choice", [ANY, "read_file"])
 def test_a_call_that_is_needed_is_always_valid(protocol: str, choice: str) -> None:
     for problem, answer in WRONG.items():
         offer = replace(OFFER, choice=choice)

@@ -9,6 +9,7 @@ import pytest
 
 from pnyx.core.steps import Ask
 from pnyx.testing import ProtocolDriver, drive_protocol, prompt_name
+from tests.support.rows import rows
 
 PLAN: list[dict[str, Any]] = [
     {"label": part, "question": f"What of {part}?", "needs": []} for part in ("cost", "site")
@@ -57,6 +58,6 @@ def test_a_protocol_that_hands_its_question_on_has_the_answer_of_the_other() -> 
     assert run.decision.answer.startswith(ask.seat.label)
 
 
-@pytest.mark.parametrize("protocol", ["voting", "sample", "council", "deliberate", "escalate", "aggregate"])
+@rows("protocol", ["voting", "sample", "council", "deliberate", "escalate", "aggregate"])
 def test_what_is_voted_on_or_picked_is_known_only_at_the_end(protocol: str) -> None:
     assert not drive(protocol).closing

@@ -15,6 +15,7 @@ from pnyx.interfaces.views.transcript import Transcript
 from pnyx.protocols import get, names
 from pnyx.protocols.shared.transcript import HISTORY
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
+from tests.support.rows import rows
 
 ALL = sorted(names())
 ALONE = frozenset(("single", "sample", "escalate"))
@@ -68,9 +69,9 @@ def test_what_a_model_said_is_in_prompts_only_inside_fences(
     assert bool(seen) == (name not in ALONE)
 
 
-@pytest.mark.parametrize("changing", [False, True])
-@pytest.mark.parametrize("found", ["checkable", "open", "writing"])
-@pytest.mark.parametrize("name", sorted({*ALL} - ALONE - {"decompose"}))
+@rows("changing", [False, True])
+@rows("found", ["checkable", "open", "writing"])
+@rows("name", sorted({*ALL} - ALONE - {"decompose"}))
 def test_what_the_seats_say_before_they_read_each_other_stands_beside_the_result(
     name: str, found: str, changing: bool
 ) -> None:
@@ -112,8 +113,8 @@ def test_a_verdict_is_asked_for_with_a_schema_and_an_answer_without(short: bool)
     assert seen > VERDICTS.keys() - ({"auto/route"} if short else set())
 
 
-@pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
-@pytest.mark.parametrize("name", ALL)
+@rows("short", [False, True], ids=["long", "short"])
+@rows("name", ALL)
 def test_the_unchanging_part_of_a_prompt_stands_before_all_that_changes(name: str, short: bool) -> None:
     panel = ScriptedPanel(changing=True)
     sit(name, panel, short=short, **WAYS.get(name, {}))
@@ -175,7 +176,7 @@ SPEAKS = ("sample", "single", "voting")
 """Protocols that come to an answer of one seat when the others of a panel are silent."""
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_nobody_supports_an_answer_alone(name: str) -> None:
     panel = ScriptedPanel(silent=("Participant B", "Participant C"))
     try:
@@ -188,7 +189,7 @@ def test_nobody_supports_an_answer_alone(name: str) -> None:
         assert decision.final_answer == "0"
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_support_is_measured_and_never_a_constant_and_no_protocol_claims_a_probability(name: str) -> None:
     at_one, apart = sit(name, ScriptedPanel(agreed=True)), sit(name, ScriptedPanel())
     for decision in (at_one, apart):
@@ -200,7 +201,7 @@ def test_support_is_measured_and_never_a_constant_and_no_protocol_claims_a_proba
     assert name == "single" or at_one.support != apart.support
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_a_decision_carries_its_short_answer_why_it_stopped_and_who_dissents_and_why(name: str) -> None:
     def dissenting(decision: Decision) -> bool:
         models = {seat.label: seat.model for seat in SEATS}
@@ -235,7 +236,7 @@ class Here:
         return "Final answer: 4"
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 async def test_below_two_live_seats_a_run_fails_with_no_quorum(name: str) -> None:
     panel = ["here:a", "gone:b", "gone:c"]
     providers: dict[str, Any] = {"here": Here(), "gone": Gone()}

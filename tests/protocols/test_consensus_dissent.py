@@ -7,6 +7,7 @@ import pytest
 from pnyx.core.steps import Ask, Decision
 from pnyx.protocols.consensus import PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.rows import rows
 from tests.support.seats import seat
 
 SEATS = (seat("A", "one:small", 2.0), seat("B", "two:large", 9.0), seat("C", "three:mid"))
@@ -24,7 +25,7 @@ def decide(challenge: str) -> Decision:
     return ProtocolDriver(PROTOCOL, say, seats=SEATS, rounds=1).decide()
 
 
-@pytest.mark.parametrize(
+@rows(
     "challenge",
     [
         "Great answer! But disks fail at 1 % a year, so the claim that nobody needs backups is false.",

@@ -20,7 +20,7 @@ from pnyx.providers.base import Call, Completion
 from pnyx.run.calls.limits import Limits
 from pnyx.run.spec import Spec
 from tests.support.panels import Host, seats
-from tests.support.replaying import attempt, check_kills, finish, perform_whole
+from tests.support.replaying import attempt, calls_of_phases, check_kills, finish, perform_whole
 from tests.support.waiting import STALL_S
 
 SEATS = seats("h:large", "h:mid", "h:small")
@@ -94,15 +94,15 @@ def spec(name: str, options: dict[str, Any], given: tuple[Given, ...]) -> Spec:
 
 
 @pytest.mark.parametrize(("name", "options", "given"), CASES, ids=IDS)
-async def test_killed_before_every_call_and_resumed_it_decides_the_same_and_pays_once(
+async def test_killed_before_calls_of_every_phase_and_resumed_it_decides_the_same_and_pays_once(
     name: str, options: dict[str, Any], given: tuple[Given, ...], tmp_path: Path
 ) -> None:
     run, rule = (
         spec(name, options, given),
         answers(bool(options.get("free")), options.get("found", "compound")),
     )
-    want, whole, _ = await perform_whole(tmp_path, run, rule)
-    await check_kills(tmp_path, partial(attempt, run), whole, want)
+    want, whole, log = await perform_whole(tmp_path, run, rule)
+    await check_kills(tmp_path, partial(attempt, run), whole, want, calls_of_phases(log))
 
 
 @pytest.mark.parametrize(("name", "options", "given"), CASES, ids=IDS)

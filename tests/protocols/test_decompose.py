@@ -14,6 +14,7 @@ from pnyx.errors import NoQuorum, UsageError
 from pnyx.protocols.call_bounds import call_bounds
 from pnyx.protocols.decompose import PROTOCOL
 from pnyx.testing import ProtocolDriver, prompt_name
+from tests.support.rows import rows
 from tests.support.seats import lab_seat as seat
 
 A, B, C = seat("A", 2.0, 3.0), seat("B", 9.0, 2.0), seat("C", 4.0, 1.0)
@@ -84,7 +85,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+@rows("bad", BAD.values(), ids=BAD)
 def test_an_invalid_plan_is_sent_back_once_with_the_reason(bad: str) -> None:
     run = taken_apart(bad, TREE)
     decision = run.decide()
@@ -95,7 +96,7 @@ def test_an_invalid_plan_is_sent_back_once_with_the_reason(bad: str) -> None:
     assert decision.detail["decomposed"] is True
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+@rows("bad", BAD.values(), ids=BAD)
 def test_after_a_second_invalid_plan_it_is_answered_undecomposed_and_the_result_says_so(bad: str) -> None:
     run = taken_apart(bad, bad)
     decision = run.decide()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from pnyx.prompts import ROOT
+from tests.support.rows import rows
 
 PROMPTS = sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.rglob("*.md"))
 ANSWERING = (
@@ -36,13 +37,13 @@ def asks(prompt: str, *words: str) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("variant", ["", ".short"])
-@pytest.mark.parametrize("prompt", ANSWERING)
+@rows("variant", ["", ".short"])
+@rows("prompt", ANSWERING)
 def test_who_answers_is_asked_for_the_line_that_code_reads(prompt: str, variant: str) -> None:
     asks(f"{prompt}{variant}", "Final answer:")
 
 
-@pytest.mark.parametrize("prompt", [name for name in PROMPTS if "{{nonce}}" in text(name)])
+@rows("prompt", [name for name in PROMPTS if "{{nonce}}" in text(name)])
 def test_what_is_fenced_is_introduced_as_material_and_not_as_instructions(prompt: str) -> None:
     said = text(prompt)
     assert any(
@@ -211,7 +212,7 @@ def test_sources_are_cited_by_their_numbers() -> None:
     asks("context.short", "If a note has a number such as [2], write that number after what you take from it")
 
 
-@pytest.mark.parametrize("prompt", [name for name in PROMPTS if name.endswith(".short")])
+@rows("prompt", [name for name in PROMPTS if name.endswith(".short")])
 def test_small_models_get_no_form_in_brackets_that_they_could_copy(prompt: str) -> None:
     assert "<" not in text(prompt)
 

@@ -10,6 +10,7 @@ import pytest
 from pnyx.core.phases import START
 from pnyx.errors import IllegalPhase
 from pnyx.protocols import get, names
+from tests.support.rows import rows
 
 FACTS: Mapping[str, Mapping[str, Any]] = {
     "moa": {"question": "Q", "answers": ["x"], "left": 1, "text": "x"},
@@ -102,7 +103,7 @@ GUARDS = [
 ]
 
 
-@pytest.mark.parametrize(("protocol", "source", "target", "facts", "needs"), GUARDS)
+@rows("protocol, source, target, facts, needs", GUARDS)
 def test_guards_refuse(protocol: str, source: str, target: str, facts: Mapping[str, Any], needs: str) -> None:
     with pytest.raises(IllegalPhase, match=needs):
         get(protocol).phases.check(source, target, {**FACTS.get(protocol, {}), **facts})

@@ -14,6 +14,7 @@ from pnyx.core.decision import AGREEMENT_KNOWN, DECIDED, FINAL, STATUSES, UNDECI
 from pnyx.errors import UsageError
 from pnyx.protocols import decompose
 from tests.support.packages import installing
+from tests.support.rows import rows
 
 ROOT = Path(pnyx.__file__).parent
 OTHER_MEANINGS = {
@@ -59,7 +60,7 @@ def test_no_module_outside_protocols_lists_names_of_protocols() -> None:
     assert {where: names for where, names in found.items() if names} == OTHER_MEANINGS
 
 
-@pytest.mark.parametrize(
+@rows(
     "source",
     [
         'X = ("a", "moa")',
@@ -95,7 +96,7 @@ def test_a_phase_is_called_after_what_is_contributed_in_it() -> None:
     assert consensus.noun("propose") == "propose"
 
 
-@pytest.mark.parametrize("name", protocols.names())
+@rows("name", protocols.names())
 def test_what_a_protocol_says_of_its_phases_is_of_phases_that_it_has(name: str) -> None:
     protocol = protocols.get(name)
     phases = {transition.target for transition in protocol.phases.transitions}

@@ -14,6 +14,7 @@ from pnyx.errors import NoQuorum
 from pnyx.protocols import get, loaded
 from pnyx.testing import ProtocolDriver, prompt_name
 from tests.support.all_protocols import QUESTION, SEATS, ScriptedPanel, sit
+from tests.support.rows import rows
 
 ALL = sorted(protocol.name for protocol in loaded())
 RUBBISH = {
@@ -36,8 +37,8 @@ def decide(protocol: str, text: str, seats: tuple[Seat, ...] = SEATS) -> Decisio
     return driver.decide()
 
 
-@pytest.mark.parametrize("kind", RUBBISH)
-@pytest.mark.parametrize("name", ALL)
+@rows("kind", RUBBISH)
+@rows("name", ALL)
 def test_rubbish_supports_nothing_and_is_no_rigor(name: str, kind: str) -> None:
     try:
         decision = decide(name, RUBBISH[kind])
@@ -69,8 +70,8 @@ FLATTERY = (
 )
 
 
-@pytest.mark.parametrize("said", FLATTERY)
-@pytest.mark.parametrize("name", ALL)
+@rows("said", FLATTERY)
+@rows("name", ALL)
 def test_praise_alone_is_no_answer_that_seats_agree_on(name: str, said: str) -> None:
     decision = decide(name, said)
     assert not decision.consensus_reached
@@ -118,7 +119,7 @@ BABBLE = (
 )
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 async def test_a_tiny_models_babble_ends_without_a_probability(name: str) -> None:
     class Tiny:
         async def complete(self, call: pnyx.Call) -> str:
@@ -134,7 +135,7 @@ def twins() -> tuple[Seat, ...]:
     return tuple(replace(one, model=SEATS[0].model) for one in SEATS)
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_two_seats_of_one_model_are_one_witness(name: str) -> None:
     def say(ask: Ask) -> str | None:
         seat = next(one for one in SEATS if one.label == ask.seat.label)
@@ -160,7 +161,7 @@ def test_two_seats_of_one_model_are_one_witness(name: str) -> None:
     assert agreed is None or (agreed["models"], agreed["of_models"]) == (1, 1)
 
 
-@pytest.mark.parametrize("name", ALL)
+@rows("name", ALL)
 def test_a_decision_says_how_many_seats_and_models_agree(name: str) -> None:
     for agreed in (True, False):
         decision = sit(name, ScriptedPanel(agreed=agreed))

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-import pytest
+from tests.support.rows import rows
 
 TESTS = Path(__file__).parents[1]
 SECTIONS: dict[str, dict[str, Any]] = tomllib.loads(
@@ -34,7 +34,7 @@ def test_every_protocol_has_its_section() -> None:
     assert tuple(SECTIONS) == NAMES
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@rows("section", SECTIONS)
 def test_every_statement_names_tests_that_exist(section: str) -> None:
     for id, statement in SECTIONS[section].items():
         assert statement.keys() == {"says", "by"}, f"{section} {id}"
@@ -45,7 +45,7 @@ def test_every_statement_names_tests_that_exist(section: str) -> None:
             assert name in written(page), f"{section} {id}: {page} has no {name}"
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@rows("section", SECTIONS)
 def test_ids_go_on_without_gaps(section: str) -> None:
     """1, 2a, 2b, 3 …: from 0 where something comes before the specification's own numbers."""
     numbers = [(int(id.rstrip(ascii_lowercase)), id.lstrip("0123456789")) for id in SECTIONS[section]]

@@ -7,6 +7,7 @@ import pytest
 from pnyx.core.steps import Ask, Reply
 from pnyx.testing import prompt_name
 from tests.protocols.test_voting import A, B, C, ruling, run, said, vote
+from tests.support.rows import rows
 
 
 def test_an_unreadable_judgement_is_repaired_once_then_the_next_strongest_judges() -> None:
@@ -64,8 +65,8 @@ def test_a_directive_that_names_nobody_is_no_part_of_the_answer() -> None:
     assert decision.answer == vote(4, "Sums.")
 
 
-@pytest.mark.parametrize(
-    ("directive", "number"),
+@rows(
+    "directive, number",
     [
         ("2. BEST: {}", "3. "),
         ("2) **BEST: {}**", "3) "),
@@ -100,7 +101,7 @@ def test_bold_around_a_numbered_answer_stays_whole() -> None:
     assert decision.answer == "**Dig now.** Then sow."
 
 
-@pytest.mark.parametrize(
+@rows(
     "nothing",
     [
         "No improvement needed.",
@@ -118,7 +119,7 @@ def test_a_judge_that_only_says_that_nothing_changes_leaves_the_vote(nothing: st
     assert (decision.answer, decision.final_answer) == (vote(41), "41")
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "No change is needed to the schema, because the column exists.",

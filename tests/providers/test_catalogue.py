@@ -19,6 +19,7 @@ from pnyx.errors import ConfigError, NotFound, UsageError
 from pnyx.providers.catalogue import FAST, STRONG, Catalogue, parse_seats, seats
 from pnyx.providers.embedded.weights_table import KNOWN
 from pnyx.providers.prices import look_up
+from tests.support.rows import rows
 
 TODAY = date(2026, 11, 20)
 
@@ -101,8 +102,8 @@ def test_an_unknown_price_is_unknown_and_not_zero(ref: str) -> None:
     assert (info.price, info.source) == (None, "unknown")
 
 
-@pytest.mark.parametrize(
-    ("base_url", "priced"),
+@rows(
+    "base_url, priced",
     [
         (None, True),
         ("https://api.openai.com/v1", True),
@@ -118,8 +119,8 @@ def test_a_name_is_priced_only_at_its_makers_own_host(base_url: str | None, pric
     assert (info.price is not None) == priced
 
 
-@pytest.mark.parametrize(
-    ("ref", "grounded"),
+@rows(
+    "ref, grounded",
     [
         ("openrouter:perplexity/sonar", True),
         ("openrouter:perplexity/sonar-pro", True),
@@ -212,8 +213,8 @@ def test_context_of_the_embedded_runtime_is_that_of_its_models() -> None:
     assert catalogue(providers=providers).describe("embedded:smollm2-135m").context == 2048
 
 
-@pytest.mark.parametrize(
-    ("model", "billions"),
+@rows(
+    "model, billions",
     [
         ("llama3.2:3b", 3.0),
         ("smollm2:135m", 0.135),
@@ -237,9 +238,7 @@ def test_unknown_provider_is_named_with_the_nearest_and_all_others() -> None:
         catalogue(providers=lab()).describe("lob:alpha")
 
 
-@pytest.mark.parametrize(
-    "ref", ["alpha", ":alpha", "lab:", "lab: ", "", "lab:a*b", "lab:a\nb", "lab:\x1b[2J"]
-)
+@rows("ref", ["alpha", ":alpha", "lab:", "lab: ", "", "lab:a*b", "lab:a\nb", "lab:\x1b[2J"])
 def test_an_invalid_reference_is_refused_with_a_printable_message(ref: str) -> None:
     with pytest.raises(UsageError) as caught:
         catalogue(providers=lab()).describe(ref)
@@ -259,7 +258,7 @@ def test_seats_are_references_with_a_number(specs: list[str], refs: tuple[str, .
     assert parse_seats(specs) == refs
 
 
-@pytest.mark.parametrize(
+@rows(
     "spec",
     [
         *(
@@ -318,20 +317,20 @@ def test_roles_are_assigned_by_number_or_label() -> None:
         assert [s.role for s in seats(catalogue(), refs, {name: "judge"}, seed=7)] == ["", "", "judge"]
 
 
-@pytest.mark.parametrize("name", ["0", "4", "D", "Participant D", "", "ollama:b"])
+@rows("name", ["0", "4", "D", "Participant D", "", "ollama:b"])
 def test_a_role_of_no_seat_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=r"for a role(;|; did you mean ollama:a[?]) [sS]eats are 1 to 3"):
         seats(catalogue(), ["ollama:a"] * 3, {name: "judge"})
 
 
-@pytest.mark.parametrize("ref", [f"{kind}:{model}" for kind, models in FAST.items() for model in models])
+@rows("ref", [f"{kind}:{model}" for kind, models in FAST.items() for model in models])
 def test_the_cheap_models_are_in_the_snapshot_and_cheap(ref: str) -> None:
     price = catalogue().describe(ref).price
     assert price is not None
     assert 0 < price.output < 5
 
 
-@pytest.mark.parametrize("ref", [f"{kind}:{model}" for kind, models in STRONG.items() for model in models])
+@rows("ref", [f"{kind}:{model}" for kind, models in STRONG.items() for model in models])
 def test_models_of_the_default_panel_are_in_the_snapshot(ref: str) -> None:
     info = catalogue().describe(ref)
     assert info.price is not None

@@ -14,6 +14,7 @@ from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.requests import RequestBuilder
 from pnyx.providers.images import image_factor, reads_images
 from tests.support.hosting import ask, open_provider
+from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
 
 PICTURE = b"\x89PNG not really"
@@ -50,12 +51,12 @@ BLIND = (
 )
 
 
-@pytest.mark.parametrize("model", READ)
+@rows("model", READ)
 def test_models_that_read_images_are_known(model: str) -> None:
     assert reads_images(model)
 
 
-@pytest.mark.parametrize("model", BLIND)
+@rows("model", BLIND)
 def test_other_models_get_no_images(model: str) -> None:
     assert not reads_images(model)
 

@@ -27,6 +27,7 @@ from pnyx.reliability.calibration import (
 )
 from pnyx.reliability.curves import Curve, fit_beta
 from tests.support.properties import examples
+from tests.support.rows import rows
 
 unit = st.floats(0, 1)
 pairs = st.lists(
@@ -266,7 +267,7 @@ def two_kinds(full: int, first: int, offset: float = 0.0, seed: int = 0) -> list
     return [outcome(FULL, 0.0) for _ in range(full)] + [outcome(FIRST, offset) for _ in range(first)]
 
 
-@pytest.mark.parametrize(("full", "first"), [(10, 12), (12, 10), (19, 1), (20, 0), (0, 20), (300, 0)])
+@rows("full, first", [(10, 12), (12, 10), (19, 1), (20, 0), (0, 20), (300, 0)])
 def test_twenty_outcomes_of_votes_suffice_whoever_was_asked_first(full: int, first: int) -> None:
     learned = calibrate(two_kinds(full, first), ("a", "b"))
     for (measure, rule), others in ((FULL, first), (FIRST, full)):

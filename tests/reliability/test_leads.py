@@ -15,6 +15,7 @@ from pnyx.reliability.leads import MOST_LOST, is_lead, lead, least_errors
 from pnyx.reliability.scorer import labelled_cases
 from pnyx.reliability.weights import Weights, choose, equal, learn
 from tests.reliability.test_ties import PANELS, answers
+from tests.support.rows import rows
 
 MODELS = ("a", "b", "c", "d")
 ANSWERS = st.fixed_dictionaries({model: st.sampled_from([None, "0", "1", "2"]) for model in MODELS})
@@ -52,8 +53,8 @@ def binomial(n: int, k: int, p: float) -> float:
     return comb(n, k) * p**k * (1 - p) ** (n - k)
 
 
-@pytest.mark.parametrize("labels", [10, 20, 50, 120])
-@pytest.mark.parametrize("differ", [0.1, 0.3, 0.5])
+@rows("labels", [10, 20, 50, 120])
+@rows("differ", [0.1, 0.3, 0.5])
 def test_a_wrong_lead_costs_hardly_more_than_is_allowed(labels: int, differ: float) -> None:
     """Computed with all numbers of wins and losses, for accuracies that differ by the worst gap."""
     worst = 0.0

@@ -22,6 +22,7 @@ from pnyx.reliability.weights import (
     scores,
 )
 from tests.reliability.tables import MODELS, questions, table, tables
+from tests.support.rows import rows
 
 PEERS = (0.75, 0.7, 0.65, 0.6)
 amounts = st.fixed_dictionaries(dict.fromkeys(MODELS, st.floats(0, 9)))
@@ -102,7 +103,7 @@ def test_one_label_leaves_the_majority_as_it_is(given_: list[str], gold: str) ->
     assert shares(learn([label], MODELS)) == pytest.approx([1] * 4)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@rows("seed", range(8))
 def test_a_few_labels_of_similar_models_change_votes_little(seed: int) -> None:
     records = table((0.7, 0.7, 0.7, 0.7), 10, seed=seed)
     weights = learn(records, MODELS)

@@ -18,6 +18,7 @@ from pnyx.store.records import runs as store
 from tests.support.garbage import garbage_of_pnyx
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
+from tests.support.rows import rows
 
 
 async def test_a_run_without_memory_is_paused_and_goes_on_where_there_is_more(
@@ -82,8 +83,8 @@ def test_the_tightest_limit_of_machine_and_container_counts(
     assert found == ([] if expected is None else [expected])
 
 
-@pytest.mark.parametrize(
-    ("left", "limit", "state"),
+@rows(
+    "left, limit, state",
     [
         (64_000_000, 8_000_000_000, (False, False)),
         (63_000_000, 8_000_000_000, (True, False)),

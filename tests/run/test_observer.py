@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.run.observer import ORIGIN, Origin, TraceContext, renewed
+from tests.support.rows import rows
 
 
 @given(trace=st.integers(1, 2**128 - 1), span=st.integers(1, 2**64 - 1), sampled=st.booleans())
@@ -15,7 +15,7 @@ def test_a_context_is_read_as_it_is_written(trace: int, span: int, sampled: bool
     assert TraceContext.parse(str(context)) == context
 
 
-@pytest.mark.parametrize(
+@rows(
     "header",
     [
         None,

@@ -124,7 +124,7 @@ async def kill_everywhere(tree: Any, folder: Path) -> None:
     await check_kills(folder, partial(outcome, tree), whole, expected)
 
 
-@examples(25, suppress_health_check=[HealthCheck.too_slow])
+@examples(12, suppress_health_check=[HealthCheck.too_slow])
 @given(trees)
 def test_killed_before_any_call_and_resumed_it_decides_the_same_and_pays_once(tree: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:

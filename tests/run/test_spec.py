@@ -16,18 +16,19 @@ from pnyx.core.thinking import EFFORTS, Thinking
 from pnyx.errors import UsageError
 from pnyx.run.spec import Spec
 from tests.support.processes import spec
+from tests.support.rows import rows
 
 AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "key_day_usd", "warn_usd", "deadline_s")
 
 
-@pytest.mark.parametrize("name", AMOUNTS)
-@pytest.mark.parametrize("value", [-1, 0, 0.0, math.nan, math.inf, 1e10, 10**400, True, "1"])
+@rows("name", AMOUNTS)
+@rows("value", [-1, 0, 0.0, math.nan, math.inf, 1e10, 10**400, True, "1"])
 def test_an_invalid_amount_is_refused_with_what_to_do(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=f"{name} must be a number above 0 and at most .*; leave it out"):
         spec(**{name: value}).check()
 
 
-@pytest.mark.parametrize("value", [-1, 2**32, 2**40, 1.5, True, "1"])
+@rows("value", [-1, 2**32, 2**40, 1.5, True, "1"])
 def test_an_invalid_seed_is_refused_with_what_to_do(value: Any) -> None:
     with pytest.raises(
         UsageError, match=r"seed must be a whole number from 0 to 4294967295, not .*; leave it out"

@@ -50,24 +50,15 @@ _IMPORTS = {
     "worker": (*RUN, "pnyx.interfaces.cli.actions.worker", "procrastinate", "psycopg"),
     "eval": (
         *(*RUN, "pnyx.interfaces.cli.actions.eval", "pnyx.evaluate.execution.run"),
-        *(
-            "pnyx.evaluate.report.document",
-            "pnyx.evaluate.report.text",
-            "pnyx.protocols.single",
-            "rich.markdown",
-        ),
+        *("pnyx.evaluate.report.document", "pnyx.evaluate.report.text", "pnyx.protocols.single"),
         # Modules that Inspect imports in its first evaluation.
         *("acp", "anthropic", "fsspec.implementations.chained", "fsspec.implementations.local"),
-        *("numpy", "rich.markdown"),
         *("inspect_ai._control.config_record", "inspect_ai._control.scoring"),
         *("inspect_ai.agent._acp._client_registry", "inspect_ai.agent._acp.server"),
         *("inspect_ai.agent._acp.transport_live", "inspect_ai.hooks._startup"),
         *("inspect_ai.model._openai_responses", "inspect_ai.model._providers.anthropic"),
-        *(
-            "inspect_ai.model._providers.none",
-            "inspect_ai.solver._transcript",
-            "tests.support.warmed_up_eval",
-        ),
+        *("inspect_ai.model._providers.none", "inspect_ai.solver._transcript", "numpy"),
+        *("rich._emoji_codes", "rich.markdown", "tests.support.warmed_up_eval"),
     ),
 }
 """What the server loads before it starts a command: what each process of it would load again."""

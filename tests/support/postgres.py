@@ -22,6 +22,9 @@ from typing import Any
 
 __all__ = ["PostgresServer"]
 
+MEMORY = Path("/dev/shm")
+ROOM = 2 << 30
+"""Bytes that have to be free in a file system in memory."""
 START_S = 30.0
 """Seconds that a server may take to start."""
 
@@ -46,7 +49,7 @@ class PostgresServer:
         self._names = (f"test_{n}" for n in itertools.count(1))
         self._process: subprocess.Popen[bytes] | None = None
         # Not below pytest's folder, which only its owner may enter; its name has to fit a socket's path.
-        self._home = Path(tempfile.mkdtemp(prefix="pnyx-postgres-"))
+        self._home = Path(tempfile.mkdtemp(prefix="pnyx-postgres-", dir=_in_memory()))
         self._data, self._log = self._home / "data", self._home / "log"
         self._as = _unprivileged(self._home)
         self.port = _free_port()
@@ -161,6 +164,14 @@ class PostgresServer:
         if done.returncode:
             raise RuntimeError(f"{program} failed ({done.returncode}):\n{done.stdout}{done.stderr}")
         return done.stdout.strip()
+
+
+def _in_memory() -> Path | None:
+    """A folder in memory, if one has room: the 300 files of a new database cost less processor time there."""
+    with contextlib.suppress(OSError):
+        if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM:
+            return MEMORY
+    return None
 
 
 def _binaries() -> Path:

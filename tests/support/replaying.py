@@ -18,6 +18,7 @@ from pnyx.store import Database
 from pnyx.store.records import runs as store
 from tests.support.panels import Host, ProcessKilled, open_database, performer
 from tests.support.processes import Node
+from tests.support.properties import THOROUGH
 
 Attempt = Callable[[Database, Host], Awaitable[Decision | str]]
 """Performs a run from its start, with what the journal of the database has of it; returns how it ends."""
@@ -64,6 +65,13 @@ async def finish(spec: Spec, folder: Path, host: Host) -> tuple[Result, list[Eve
     log = await node.log(handle.run_id)
     await node.runner.close()
     return result, log
+
+
+def calls_of_phases(log: list[Event]) -> Callable[[range], Iterable[int]]:
+    """Every call in a thorough run; else every third, and the first of each phase of each round."""
+    phases = [(e.round, e.phase) for e in log if isinstance(e, CallStarted)]
+    firsts = {n for n, phase in enumerate(phases) if phase not in phases[:n]}
+    return lambda calls: [n for n in calls if THOROUGH or n % 3 == 0 or n in firsts]
 
 
 async def check_kills(

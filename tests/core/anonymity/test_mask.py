@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.anonymity.mask import mask
 from tests.support.properties import examples
+from tests.support.rows import rows
 
 PANEL = (
     "openai:gpt-4o",
@@ -82,12 +83,12 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("text", SELF_NAMINGS)
+@rows("text", SELF_NAMINGS)
 def test_a_model_naming_itself_is_masked(text: str) -> None:
     assert mask(text, PANEL) == SELF_NAMINGS[text]
 
 
-@pytest.mark.parametrize("text", SELF_NAMINGS)
+@rows("text", SELF_NAMINGS)
 def test_a_model_naming_itself_is_masked_even_where_the_question_holds_the_name(text: str) -> None:
     trusted = "Is GPT-5, Claude, Gemini, Grok, Kimi, Bard, ChatGPT, alpha, OpenAI or Google best?"
     masked = mask(text, PANEL, trusted=trusted)
@@ -95,12 +96,12 @@ def test_a_model_naming_itself_is_masked_even_where_the_question_holds_the_name(
     assert not re.search(r"GPT|Claude|Gemini|Grok|Bard|Kimi|alpha", masked)
 
 
-@pytest.mark.parametrize("text", MENTIONS)
+@rows("text", MENTIONS)
 def test_names_of_the_panel_are_masked_everywhere(text: str) -> None:
     assert mask(text, PANEL) == MENTIONS[text]
 
 
-@pytest.mark.parametrize("text", KEPT)
+@rows("text", KEPT)
 def test_other_text_is_unchanged(text: str) -> None:
     assert mask(text, PANEL) == text
 
@@ -140,7 +141,7 @@ def test_a_name_never_reaches_into_the_next_line() -> None:
     assert mask("1. GPT-5\n2. Claude\n3. Other", PANEL) == "1. A participant\n2. A participant\n3. Other"
 
 
-@pytest.mark.parametrize(
+@rows(
     "ref",
     [
         "lab:command-r+",
@@ -161,7 +162,7 @@ def test_a_reference_of_any_shape_is_masked_whole(ref: str) -> None:
         assert mask(f"So {name} says.", (ref,)) in ("So a participant says.", "So a participant+ says.")
 
 
-@pytest.mark.parametrize(
+@rows(
     "piece",
     [
         "the quick brown fox jumps as I am an ",

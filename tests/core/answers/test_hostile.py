@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pnyx
 from tests.support.properties import examples
+from tests.support.rows import rows
 
 HOSTILE = [
     "(" * 500, "[" * 300 + "]" * 300, "9^9^9^9^9", "1e999999999", "\\frac{" * 100, "100!!!!!!",
@@ -29,7 +29,7 @@ PARTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@rows("text", HOSTILE, ids=map(str, range(len(HOSTILE))))
 def test_a_hostile_text_is_compared_and_read(text: str) -> None:
     for other in (f"{text}1", "1"):
         assert pnyx.same_answer(text, other) == pnyx.same_answer(other, text)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.context import token_bounds
 from pnyx.core.context.token_bounds import PIECE, most_tokens, other_letters, script_counts, scripts
+from tests.support.rows import rows
 
 COUNTED = tomllib.loads(Path(__file__).with_name("token_counts.toml").read_text("utf-8"))
 MODELS = (
@@ -21,7 +22,7 @@ MODELS = (
 """A model with each encoding of the table of counts, and one whose encoding nobody knows."""
 
 
-@pytest.mark.parametrize("language", COUNTED)
+@rows("language", COUNTED)
 def test_the_bound_holds_for_each_encoding_and_is_close_for_known_ones(language: str) -> None:
     text = COUNTED[language]["text"]
     for model, tokens in zip(MODELS, COUNTED[language]["tokens"], strict=True):
@@ -30,8 +31,8 @@ def test_the_bound_holds_for_each_encoding_and_is_close_for_known_ones(language:
         assert bound <= 4 * tokens + 8, model
 
 
-@pytest.mark.parametrize(
-    ("model", "known"),
+@rows(
+    "model, known",
     [
         *[(name, True) for name in ("gpt-5-mini", "o3", "o4-mini", "gpt-oss:20b", "models/gemini-2.5-flash")],
         *[(name, True) for name in ("gemma3:12b", "deepseek-reasoner", "Qwen/Qwen2.5-72B-Instruct")],
@@ -101,7 +102,7 @@ def test_every_letter_that_is_not_latin_has_a_script() -> None:
     assert {char.encode()[:1] for char in without} <= {b"\xe2"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *(

@@ -20,6 +20,7 @@ from pnyx.core.parsing.verdicts import QUESTION_CLASS_FORM, approval_form
 from pnyx.core.steps import Panel, Reply
 from pnyx.core.text import Draft
 from tests.support.panels import seats
+from tests.support.rows import rows
 
 LABELS = ("Participant A", "Participant B", "Participant C")
 PANEL = Panel(seats("a:1"))
@@ -88,7 +89,7 @@ def test_both_readers_of_a_form_agree_on_an_object_of_the_schema(name: str, data
     assert structured == verdict(Form(form.schema, None, form.from_prose), reply(text, form))
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         'One could write {"verdict": "APPROVE", "reason": ""}, but the sum is wrong.\nREJECT: the sum',

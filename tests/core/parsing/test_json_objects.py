@@ -23,11 +23,12 @@ from pnyx.core.parsing.plans import PLAN
 from pnyx.core.parsing.positions import POSITION
 from pnyx.core.parsing.verdicts import APPROVAL, QUESTION_CLASS
 from pnyx.core.steps import Schema
+from tests.support.rows import rows
 
 VOTE = {"vote": "REVISE", "text": "costs"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         '{"vote": "REVISE", "text": "costs"}',
@@ -60,7 +61,7 @@ def test_an_object_in_the_json_of_a_model_is_read(text: str) -> None:
     assert read_object(text) == VOTE
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "", "no object", "[1, 2]", '"text"', "null", "{", '{"vote": "REVISE"', '{"vote": "REV',
@@ -132,7 +133,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@rows("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_read_in_a_moment(text: str) -> None:
     # Of this process, since a clock on the wall depends on who else uses the machine.
     began = time.process_time()
@@ -190,8 +191,8 @@ PERSON = Schema.of(
 )
 
 
-@pytest.mark.parametrize(
-    ("document", "problem"),
+@rows(
+    "document, problem",
     [
         ({"name": "x"}, None),
         ({"name": "x", "age": 3, "height": 1.8, "member": True, "role": "chair", "tags": ["a"]}, None),

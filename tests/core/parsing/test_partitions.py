@@ -7,10 +7,11 @@ import pytest
 from pnyx.core.parsing.json_objects import find_violation
 from pnyx.core.parsing.partitions import groups_schema, read_groups
 from pnyx.core.parsing.verdicts import Unreadable
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
-    ("text", "groups"),
+@rows(
+    "text, groups",
     [
         ('{"groups": [[1, 3], [2]]}', [[1, 3], [2]]),
         ('They part over the date.\n```json\n{"groups": [[1, 2, 3]]}\n```\n', [[1, 2, 3]]),
@@ -26,7 +27,7 @@ def test_groups_are_read_as_they_are_written(text: str, groups: list[list[int]])
     assert read_groups(text, 3) == groups
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Texts 1 and 3 say the same.",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pnyx.core.parsing.ballots import read_ballot
+from tests.support.rows import rows
 
 LABELS = ("A", "B", "C")
 
 
-@pytest.mark.parametrize(
-    ("written", "ranking"),
+@rows(
+    "written, ranking",
     [
         ("Ranking: 1) B, 2) A, 3) C", "BAC"),
         ("Ranking: 1. B, 2. A", "BA"),

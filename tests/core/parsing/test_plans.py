@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from pnyx.core.parsing.json_objects import find_violation
 from pnyx.core.parsing.plans import PLAN, Subtask, check_plan, read_plan
 from pnyx.core.parsing.verdicts import Unreadable
+from tests.support.rows import rows
 
 COSTS, RISKS = Subtask("a", "What does it cost?"), Subtask("b", "What can go wrong?", ("a",))
 BOTH = (COSTS, RISKS)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         '{"subtasks": [{"label": "a", "question": "What does it cost?", "needs": []},'
@@ -54,8 +55,8 @@ def test_a_plan_without_subtasks_is_read_and_then_found_empty() -> None:
     assert check_plan((), 7) == "the plan has 0 subtasks; it may have 1 to 7"
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
+@rows(
+    "text, says",
     [
         ("First I would look at costs, then at risks.", "no plan"),
         ("1. Introduction\n2. Methods\n3. Results", "no plan"),
@@ -75,8 +76,8 @@ def test_a_text_without_a_plan_is_refused_with_the_expected_form(text: str, says
         read_plan(text)
 
 
-@pytest.mark.parametrize(
-    ("plan", "problem"),
+@rows(
+    "plan, problem",
     [
         (BOTH, None),
         ((COSTS,), None),

@@ -7,11 +7,12 @@ import pytest
 from pnyx.core.parsing.json_objects import find_violation
 from pnyx.core.parsing.positions import POSITION, Position, read_position
 from pnyx.core.parsing.verdicts import Unreadable
+from tests.support.rows import rows
 
 RIGHT = Position("They count both ends.", "Step 2 adds one twice.", "I stay with 7.\nFinal answer: 7", "7")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "STEELMAN: They count both ends.\nCRITIQUE: Step 2 adds one twice.\n"
@@ -97,8 +98,8 @@ def test_a_decision_may_have_no_short_answer() -> None:
     assert position.answer is None
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
+@rows(
+    "text, says",
     [
         ("", "no DECISION"),
         ("STEELMAN: x\nCRITIQUE: y", "no DECISION"),

@@ -193,7 +193,7 @@ JUNK = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", JUNK, ids=repr)
+@rows("piece", JUNK)
 def test_the_longest_reply_is_read_in_a_moment_whatever_is_in_it(piece: str) -> None:
     text = (piece * MAX_CHARS)[:MAX_CHARS]
     for reader in EVERY_READER:

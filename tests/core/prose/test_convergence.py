@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.prose.convergence import overlap
+from tests.support.rows import rows
 
 WORDS = ["the", "sum", "is", "wrong", "cost", "1,000", "über", "我"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
+@rows(
+    "a, b, expected",
     [
         ("a b c", "b c d", 0.5),
         ("the cost is wrong", "the cost is wrong", 1.0),
@@ -36,7 +37,7 @@ def test_two_texts_overlap_by_the_words_in_both_over_those_in_either(a: str, b: 
     assert overlap([a], [b]) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "**the cost** is _wrong_",

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.prose.language import language_of, language_tag
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "tag",
     [
         *(
@@ -30,7 +31,7 @@ def test_a_tag_is_accepted_in_any_letter_case(tag: str) -> None:
     assert language_tag(tag) == language_tag(tag.upper()) == language_tag(tag.lower()) == tag
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *(
@@ -70,8 +71,8 @@ def test_a_tag_in_its_usual_letter_case_stays_as_it_is(text: str) -> None:
     assert language_tag(tag) == tag
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
+@rows(
+    "text, language",
     [
         ("Combien ça coûte ?", "fr"),
         ("Wann war das?", "de"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,7 +71,7 @@ def test_whatever_has_options_has_a_short_answer(text: str) -> None:
     assert request_kind(f"Should we write a letter? {text}\nA) yes\nB) no\nC) later") == "checkable"
 
 
-@pytest.mark.parametrize("kind", ["write", "texts", "programs", "open", "compound", "measured"])
+@rows("kind", ["write", "texts", "programs", "open", "compound", "measured"])
 def test_every_language_has_words_of_each_kind_in_small_letters_and_once(kind: str) -> None:
     for language, row in table("requests").items():
         words = row[kind]

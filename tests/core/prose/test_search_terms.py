@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from pnyx.core.prose.search_terms import MAX_CHARS, WIDTH, fold_words, query_terms, snippet
 from pnyx.errors import UsageError
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@rows(
+    "text, words",
     [
         ("The COST", "the cost"),
         ("café cafe\u0301 ÇA", "cafe cafe ca"),
@@ -36,8 +37,8 @@ def test_words_are_folded_and_separated(text: str, words: str) -> None:
     assert fold_words(text) == words
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@rows(
+    "text, expected",
     [
         ("postgres backups", ["postgres", "backups"]),
         ('cost "State of the art" model', ["state of the art", "cost", "model"]),
@@ -56,7 +57,7 @@ def test_a_query_is_words_and_phrases_and_never_syntax(text: str, expected: list
     assert query_terms(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", " ", '""', "🎉", "\0", "?!", '"🎉" _'])
+@rows("text", ["", " ", '""', "🎉", "\0", "?!", '"🎉" _'])
 def test_a_query_without_a_word_is_an_error(text: str) -> None:
     with pytest.raises(UsageError, match="no word"):
         query_terms(text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.prose.substance import is_rubbish, is_substantive, names_something
+from tests.support.rows import rows
 
 RUBBISH = ("", "  ", "...", "?! -- …", "。。。", "**", "the answer is the " * 10, "na " * 40)
 SAYING = ("4", "<=", "x != 0", "B", "да", "。5", "0 1 " * 40, "No.", "Keep two replicas.", "好")
@@ -29,30 +29,30 @@ CRITIQUES = (
 )
 
 
-@pytest.mark.parametrize("text", RUBBISH)
+@rows("text", RUBBISH)
 def test_blank_text_and_loops_are_rubbish(text: str) -> None:
     assert is_rubbish(text)
     assert not is_substantive(text)
 
 
-@pytest.mark.parametrize("text", [*SAYING, *EMPTY, *CRITIQUES])
+@rows("text", [*SAYING, *EMPTY, *CRITIQUES])
 def test_what_can_be_an_answer_is_not_rubbish(text: str) -> None:
     assert not is_rubbish(text)
 
 
-@pytest.mark.parametrize("text", EMPTY)
+@rows("text", EMPTY)
 def test_a_verdict_without_a_reason_is_not_substantive(text: str) -> None:
     assert not is_substantive(text)
     assert not is_substantive(f"{text} {text} {text}")
 
 
-@pytest.mark.parametrize("text", CRITIQUES)
+@rows("text", CRITIQUES)
 def test_a_critique_that_names_something_is_substantive_in_any_language(text: str) -> None:
     assert is_substantive(text)
 
 
-@pytest.mark.parametrize(
-    ("short", "names"),
+@rows(
+    "short, names",
     [
         ("wrong", False),
         ("wrong about", False),

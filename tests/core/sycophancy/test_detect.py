@@ -9,7 +9,6 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -143,24 +142,24 @@ AGREEMENTS = [
 """Replies with praise and only agreement or a refusal."""
 
 
-@pytest.mark.parametrize("text", OBJECTIONS)
+@rows("text", OBJECTIONS)
 def test_an_objection_after_praise_is_found(text: str) -> None:
     assert find_praise(text)
     assert has_objection(text)
 
 
-@pytest.mark.parametrize("text", AGREEMENTS)
+@rows("text", AGREEMENTS)
 def test_praise_and_agreement_alone_are_no_objection(text: str) -> None:
     assert find_praise(text)
     assert not has_objection(text)
 
 
-@pytest.mark.parametrize("text", ["", "\u200b", "...", *REFUSALS])
+@rows("text", ["", "\u200b", "...", *REFUSALS])
 def test_blank_texts_and_refusals_are_no_objection(text: str) -> None:
     assert not has_objection(text)
 
 
-@pytest.mark.parametrize("mark", [".", "!", "\uff01", "\u3002", "\u06d4", "\u0964", "\u0965", "\u1362"])
+@rows("mark", [".", "!", "\uff01", "\u3002", "\u06d4", "\u0964", "\u0965", "\u1362"])
 def test_praise_ends_with_its_sentence_in_any_script(mark: str) -> None:
     assert find_praise(f"Great answer{mark} The sum is wrong{mark}")
     assert not find_praise(f"The sum is wrong{mark} A great answer would say so{mark}")
@@ -200,25 +199,23 @@ def test_praise_is_found_behind_markup_labels_emoji_and_quotations() -> None:
     assert find_praise(praise) == "It's a great answer"
 
 
-@pytest.mark.parametrize("text", REFUSALS)
+@rows("text", REFUSALS)
 def test_a_reply_that_only_refuses_is_a_refusal(text: str) -> None:
     assert is_refusal(text)
 
 
-@pytest.mark.parametrize("text", ANSWERS)
+@rows("text", ANSWERS)
 def test_a_reply_with_content_is_no_refusal(text: str) -> None:
     assert not is_refusal(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", " \n\t", "\u200b\u200d\ufeff", "\u202e\u2066", "\x00\x1b", "\ud800", "\u2800\u3164"]
-)
+@rows("text", ["", " \n\t", "\u200b\u200d\ufeff", "\u202e\u2066", "\x00\x1b", "\ud800", "\u2800\u3164"])
 def test_a_text_without_visible_characters_is_blank(text: str) -> None:
     assert is_blank(text)
     assert not find_praise(text)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     ["```\n```", " ```json\n\n```\n", "&nbsp;", "<br/>\n<br>", "<!-- to do --- -->", "<!--a--> <!--b-->"],
 )
@@ -226,14 +223,12 @@ def test_markup_around_nothing_is_blank(text: str) -> None:
     assert is_blank(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["```\n0\n```", "<!--a--> 7 <!--b-->", "&lt;", "**", "---", "<!-- open", "```\n``` x"]
-)
+@rows("text", ["```\n0\n```", "<!--a--> 7 <!--b-->", "&lt;", "**", "---", "<!-- open", "```\n``` x"])
 def test_markup_around_something_is_not_blank(text: str) -> None:
     assert not is_blank(text)
 
 
-@pytest.mark.parametrize("text", ["a", ".", "\u200b0", "👍", "我", "```"])
+@rows("text", ["a", ".", "\u200b0", "👍", "我", "```"])
 def test_a_text_with_a_visible_character_is_not_blank(text: str) -> None:
     assert not is_blank(text)
 
@@ -254,7 +249,7 @@ def test_no_text_breaks_the_scan(text: str) -> None:
     assert not (is_blank(text) and (is_refusal(text) or has_objection(text)))
 
 
-@pytest.mark.parametrize(
+@rows(
     "dressing",
     ["**{}**", "## {}", "Challenge 2: {}", "🎉 {} 🎉", "\u200b{}", "\n\n {}", "Participant C:\n{}"],
 )
@@ -275,9 +270,7 @@ def test_quoted_praise_does_not_count(text: str) -> None:
     assert not find_praise(f"```\n{text}\n```\n{CRITIQUE}")
 
 
-@pytest.mark.parametrize(
-    "piece", ["so very ", "a great ", "[", "*", "<b>", "\u200b", "I'm sorry ", "not only ", "word "]
-)
+@rows("piece", ["so very ", "a great ", "[", "*", "<b>", "\u200b", "I'm sorry ", "not only ", "word "])
 def test_ten_megabytes_take_less_than_two_seconds(piece: str) -> None:
     text = piece * (10_000_000 // len(piece))
     find_praise("")

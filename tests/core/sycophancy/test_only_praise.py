@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pnyx.core.sycophancy.detect import is_only_praise
+from tests.support.rows import rows
 
 ONLY = {
     "de": [
@@ -75,17 +74,17 @@ MORE = {
 }
 
 
-@pytest.mark.parametrize("text", [text for some in ONLY.values() for text in some])
+@rows("text", [text for some in ONLY.values() for text in some])
 def test_praise_alone_is_recognised(text: str) -> None:
     assert is_only_praise(text)
 
 
-@pytest.mark.parametrize("text", [text for some in MORE.values() for text in some])
+@rows("text", [text for some in MORE.values() for text in some])
 def test_what_says_something_besides_is_no_praise_alone(text: str) -> None:
     assert not is_only_praise(text)
 
 
-@pytest.mark.parametrize("praise", [some[0] for some in ONLY.values()])
-@pytest.mark.parametrize("named", ["Postgres", "Lake Victoria", "MongoDB 7"])
+@rows("praise", [some[0] for some in ONLY.values()])
+@rows("named", ["Postgres", "Lake Victoria", "MongoDB 7"])
 def test_a_name_behind_praise_is_an_answer(praise: str, named: str) -> None:
     assert not is_only_praise(f"{praise} {named}.")

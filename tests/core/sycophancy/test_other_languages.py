@@ -12,6 +12,7 @@ from pnyx.core.answers.words import table
 from pnyx.core.sycophancy import detect, other_languages
 from pnyx.core.sycophancy.detect import find_praise, has_objection, is_refusal
 from pnyx.core.sycophancy.other_languages import is_other
+from tests.support.rows import rows
 
 REFUSALS = {
     "de": [
@@ -102,7 +103,7 @@ ORDINARY = {
 }
 
 
-@pytest.mark.parametrize(("code", "text"), [(code, text) for code, some in REFUSALS.items() for text in some])
+@rows("code, text", [(code, text) for code, some in REFUSALS.items() for text in some])
 def test_a_refusal_is_recognised(code: str, text: str) -> None:
     assert code in table("replies")
     assert is_refusal(text)
@@ -110,13 +111,13 @@ def test_a_refusal_is_recognised(code: str, text: str) -> None:
     assert not has_objection(text)
 
 
-@pytest.mark.parametrize("text", [text for some in ORDINARY.values() for text in some])
+@rows("text", [text for some in ORDINARY.values() for text in some])
 def test_an_ordinary_sentence_is_neither_a_refusal_nor_praise(text: str) -> None:
     assert not is_refusal(text)
     assert find_praise(text) is None
 
 
-@pytest.mark.parametrize(("code", "text"), [(code, text) for code, some in REFUSALS.items() for text in some])
+@rows("code, text", [(code, text) for code, some in REFUSALS.items() for text in some])
 def test_a_refusal_with_an_answer_is_none(code: str, text: str) -> None:
     for answer in ORDINARY[code]:
         assert not is_refusal(f"{text} {answer}")
@@ -138,13 +139,13 @@ PRAISE = {
 }
 
 
-@pytest.mark.parametrize("text", PRAISE.values(), ids=PRAISE)
+@rows("text", PRAISE.values(), ids=PRAISE)
 def test_praise_at_the_start_is_found_and_is_no_objection(text: str) -> None:
     assert find_praise(text)
     assert not has_objection(text)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Ausgezeichnet, aber die Summe in Schritt zwei ist falsch.",

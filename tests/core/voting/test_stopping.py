@@ -16,6 +16,7 @@ from pnyx.core.voting.stopping import (
     pending_weights,
     votes_to_stop,
 )
+from tests.support.rows import rows
 
 votes = st.integers(0, 40)
 
@@ -40,8 +41,8 @@ def test_the_two_answers_share_the_whole(first: int, second: int) -> None:
     assert lead_probability(first, second) + lead_probability(second, first) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "more"),
+@rows(
+    "first, second, more",
     [
         (0, 0, 4),
         (3, 0, 1),

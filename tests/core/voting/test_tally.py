@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.models import Seat
 from pnyx.core.voting.tally import VoteCount, borda, break_tie, by_seat, majority_of, plurality, weighted
+from tests.support.rows import rows
 
 LABELS = ("A", "B", "C", "D")
 labels = st.sampled_from(LABELS)
@@ -55,7 +56,7 @@ def test_more_votes_than_live_seats_are_refused() -> None:
         plurality(["A", "A", "B"], live=2)
 
 
-@pytest.mark.parametrize(("live", "most"), [(0, 1), (1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (26, 14)])
+@rows("live, most", [(0, 1), (1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (26, 14)])
 def test_a_majority_is_more_than_half(live: int, most: int) -> None:
     assert majority_of(live) == most
 

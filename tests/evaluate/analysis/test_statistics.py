@@ -19,6 +19,7 @@ from pnyx.evaluate.analysis.statistics import (
     percentile,
     wilson,
 )
+from tests.support.rows import rows
 
 differences = st.lists(st.sampled_from((-1.0, -0.5, 0.0, 1.0)), min_size=1, max_size=40)
 
@@ -139,8 +140,8 @@ def test_a_percentile_is_an_observed_value() -> None:
         percentile([], 0.5)
 
 
-@pytest.mark.parametrize(
-    ("n", "ours", "theirs"),
+@rows(
+    "n, ours, theirs",
     [
         (30, 0.02, 0.01),
         (50, 0.05, 0.02),

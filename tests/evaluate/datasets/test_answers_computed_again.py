@@ -10,13 +10,12 @@ from functools import cache
 from graphlib import TopologicalSorter
 from itertools import count
 
-import pytest
-
 from pnyx.core.answers.same.equivalence import same
 from pnyx.evaluate.datasets import load
 from pnyx.evaluate.datasets.traps.altered import crossings
 from pnyx.evaluate.grading.grade import is_right
 from pnyx.evaluate.items import Item
+from tests.support.rows import rows
 
 SEEDS = (0, 5)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -267,7 +266,7 @@ AGAIN: list[tuple[str, str, Callable[..., str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "pattern", "again"), AGAIN, ids=[f"{name}: {p}" for name, p, _ in AGAIN])
+@rows("name, pattern, again", AGAIN, ids=[f"{name}: {p}" for name, p, _ in AGAIN])
 def test_another_method_computes_the_same_target(name: str, pattern: str, again: Callable[..., str]) -> None:
     for item, groups in found(name, pattern):
         assert same(again(*groups), value(item)), (item.question, value(item))
@@ -292,7 +291,7 @@ ROUNDED: list[tuple[str, Callable[..., float]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "again"), ROUNDED, ids=[pattern for pattern, _ in ROUNDED])
+@rows("pattern, again", ROUNDED, ids=[pattern for pattern, _ in ROUNDED])
 def test_floats_compute_the_same_rounded_target(pattern: str, again: Callable[..., float]) -> None:
     for item, groups in found("hard", pattern):
         places = int(item.question.partition("Round to ")[2][0])
@@ -336,7 +335,7 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "part", "target"), KNOWN)
+@rows("name, part, target", KNOWN)
 def test_well_known_puzzles_have_their_known_answer(name: str, part: str, target: str) -> None:
     items = (item for seed in range(20) for item in drawn(name, seed) if part in item.question)
     assert same(value(next(items)), target)

@@ -18,6 +18,7 @@ from pnyx.evaluate.datasets import NAMES, load
 from pnyx.evaluate.datasets.drawing import rounded
 from pnyx.evaluate.grading.grade import is_right
 from pnyx.evaluate.items import Item
+from tests.support.rows import rows
 
 SEEDS = (0, 1, 2)
 CATEGORIES = {
@@ -192,7 +193,7 @@ SPELLED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "part", "target", "others"), SPELLED)
+@rows("name, part, target, others", SPELLED)
 def test_other_spellings_of_an_answer_are_right(name: str, part: str, target: str, others: list[str]) -> None:
     item = next(
         item

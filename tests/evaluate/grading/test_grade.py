@@ -99,8 +99,8 @@ def test_exact_accepts_other_notations(target: str, answer: str, correct: bool) 
     assert is_right(item(target), answer) is correct
 
 
-@pytest.mark.parametrize(
-    ("question", "target", "answer", "correct"),
+@rows(
+    "question, target, answer, correct",
     [
         ("What percent of 40 is 10?", "25", "25%", True),
         ("What percent of 40 is 10?", "25", "0.25", False),
@@ -140,8 +140,8 @@ ON_WHICH_DAY = "On which day does it first reach the top? Answer with the number
 IN_WHICH_PLACE = "You overtake the runner in fifth place. In which place are you then? Answer with a number."
 
 
-@pytest.mark.parametrize(
-    ("question", "target", "answer"),
+@rows(
+    "question, target, answer",
     [
         *(
             (ON_WHICH_DAY, "10", answer)
@@ -172,7 +172,7 @@ async def test_an_ordinal_is_its_number_if_the_question_asks_which(
     assert is_right(Item(id="1", question=question, target=target, grader="numeric"), answer)
 
 
-@pytest.mark.parametrize("answer", ["B) 25", "B 25", "(B) 25", "**B**: 25", "A 23", "A) 23"])
+@rows("answer", ["B) 25", "B 25", "(B) 25", "**B**: 25", "A 23", "A) 23"])
 async def test_a_letter_with_the_text_of_another_option_is_unread(answer: str) -> None:
     question_item = item("23", choices=("21", "23", "25", "27"))
     assert (await grade(question_item, f"So it is.\n\nFinal answer: {answer}", answer)).answer is None
@@ -181,8 +181,8 @@ async def test_a_letter_with_the_text_of_another_option_is_unread(answer: str) -
     assert is_right(item("dog", choices=("cat", "dog")), "A dog")
 
 
-@pytest.mark.parametrize(
-    ("question", "target", "answer"),
+@rows(
+    "question, target, answer",
     [
         *(
             ("How many days does it take?", "10", answer)
@@ -215,8 +215,8 @@ async def test_a_wrong_ordinal_is_read_and_wrong() -> None:
         assert await grade(question_item, "So it is.", answer) == Grade("21", False)
 
 
-@pytest.mark.parametrize(
-    ("question", "target", "answer", "correct"),
+@rows(
+    "question, target, answer, correct",
     [
         ("What is it then in kelvin?", "281.26", "281.26K", True),
         ("What is it then in kelvin?", "281.26", "281.26 \u00b0K", True),
@@ -234,8 +234,8 @@ def test_k_is_kelvin_if_the_question_asks_for_it(
     assert is_right(Item(id="1", question=question, target=target, grader="numeric"), answer) is correct
 
 
-@pytest.mark.parametrize(
-    ("target", "answer", "correct"),
+@rows(
+    "target, answer, correct",
     [
         ("10 lb", "10.05 pounds", True),
         ("50 cents", "$0.501", True),
@@ -251,8 +251,8 @@ def test_a_tolerance_applies_to_every_meaning_of_a_unit(target: str, answer: str
     assert is_right(item(target, grader="numeric", tolerance=0.01), answer) is correct
 
 
-@pytest.mark.parametrize(
-    ("answer", "correct"),
+@rows(
+    "answer, correct",
     [
         ("3.14", True),
         ("3.15", False),
@@ -266,9 +266,7 @@ def test_a_numeric_answer_may_be_off_by_its_tolerance(answer: str, correct: bool
     assert is_right(item("3.1416 m", grader="numeric", tolerance=0.001), answer) is correct
 
 
-@pytest.mark.parametrize(
-    ("answer", "letter"), [("B", "B"), ("(b)", "B"), ("4", "B"), ("B) 4", "B"), ("Option B", "B"), ("5", "C")]
-)
+@rows("answer, letter", [("B", "B"), ("(b)", "B"), ("4", "B"), ("B) 4", "B"), ("Option B", "B"), ("5", "C")])
 async def test_a_choice_is_its_letter_or_its_text(answer: str, letter: str) -> None:
     question_item = item("4", choices=("3", "4", "5"))
     assert question_item.target == "B"
@@ -333,8 +331,8 @@ async def test_a_judged_answer_keeps_its_own_words_right_or_wrong() -> None:
         assert graded.correct is (verdict == "yes")
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@rows(
+    "fields, message",
     [
         ({"target": " "}, "has no target"),
         ({"target": "4", "choices": ("4",)}, "has 1 choices"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pnyx.evaluate.grading.grade import grade, is_right
 from pnyx.evaluate.grading.measures import question_unit
 from pnyx.evaluate.items import Grader, Item
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
-    ("question", "symbol"),
+@rows(
+    "question, symbol",
     [
         ("How many minutes does it take?", "min"),
         ("A pool holds 90 L, and a pump moves 10 L an hour. How many hours does it take?", "h"),
@@ -36,9 +35,9 @@ def test_a_question_names_its_unit(question: str, symbol: str | None) -> None:
     assert (unit and unit.symbol) == symbol
 
 
-@pytest.mark.parametrize("grader", ["exact", "numeric"])
-@pytest.mark.parametrize(
-    ("question", "target", "answer", "correct"),
+@rows("grader", ["exact", "numeric"])
+@rows(
+    "question, target, answer, correct",
     [
         ("How many minutes does it take?", "120", "2 hours", True),
         ("How many minutes does it take?", "120", "120 minutes", True),

@@ -26,8 +26,8 @@ def ask(question: str, target: str, *choices: str) -> Item:
     return Item(id="1", question=question, target=target, choices=choices)
 
 
-@pytest.mark.parametrize(
-    ("item", "answer"),
+@rows(
+    "item, answer",
     [
         (ask(BEGAN, "18:00", *TIMES), "The lesson began at 18:00"),
         (ask(BEGAN, "18:00"), "The lesson that ends at 18:45 began at 18:00"),

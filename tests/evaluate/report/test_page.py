@@ -21,6 +21,7 @@ from pnyx.evaluate.report.plots import Scale, ticks
 from pnyx.evaluate.report.text import WIDTH, render
 from tests.evaluate.logs import log, random_letters, random_log
 from tests.support.pages import Page
+from tests.support.rows import rows
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -30,6 +31,8 @@ HOSTILE = (
     "模型" * 40,
     "a-very-long-provider:" + "name-" * 40,
 )
+
+pytestmark = pytest.mark.usefixtures("unweighted")
 
 
 def full(n: int = 40, names: tuple[str, ...] = ("a", "b", "council", "moa"), **more: Any) -> Log:
@@ -103,7 +106,7 @@ def _tags_of_a_plain_page() -> list[str]:
     return [tag for tag, _ in Page(page(document(plain))).tags]
 
 
-@pytest.mark.parametrize(
+@rows(
     "made",
     [
         full(),

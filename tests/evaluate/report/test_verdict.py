@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from pnyx.evaluate.analysis.arms import SINGLE
 from pnyx.evaluate.analysis.log import Log
 from pnyx.evaluate.report.document import document
 from tests.evaluate.logs import log, random_letters, random_log
+
+pytestmark = pytest.mark.usefixtures("unweighted")
 
 
 def verdict(made: Log) -> str:

@@ -25,8 +25,13 @@ def test_a_full_disk_under_the_output_is_one_line(lab: ScriptedHost, args: tuple
     assert err == b"pnyx: cannot write the output: No space left on device\n"
 
 
-@pytest.mark.parametrize("command", ["resume RUN", "show RUN", "export RUN --format md", "--help"])
-@pytest.mark.parametrize("closed", [">&-", "<&- >&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        *((command, ">&-") for command in ("resume RUN", "show RUN", "export RUN --format md", "--help")),
+        *(("resume RUN", closed) for closed in ("<&- >&-", ">&- 2>&-")),
+    ],
+)
 def test_a_closed_stdout_is_an_error_that_names_where_the_answer_is(
     run_id: str, command: str, closed: str
 ) -> None:

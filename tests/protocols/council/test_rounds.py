@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pnyx.core.parsing.ballots import Ballot
 from pnyx.protocols.council.count import Count, describe_ballot
 from pnyx.protocols.council.texts import review_of, split_rebuttal
+from tests.support.rows import rows
 
 LABELS = [f"Participant {x}" for x in "ABCDE"]
 
@@ -71,7 +72,7 @@ def test_a_ballot_in_words(ballot: Ballot, words: str) -> None:
     assert describe_ballot(ballot) == words
 
 
-@pytest.mark.parametrize(
+@rows(
     "head",
     [
         "NEW PROPOSAL:",
@@ -106,7 +107,7 @@ def test_without_a_line_of_its_own_nothing_is_replaced(text: str) -> None:
     assert split_rebuttal(text) == (text, "")
 
 
-@pytest.mark.parametrize(
+@rows(
     "kept",
     [
         "",
@@ -148,7 +149,7 @@ def test_what_was_thought_aloud_replaces_nothing() -> None:
     assert split_rebuttal(text)[1] == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     "heads",
     [
         ("## Participant A", "## Participant B"),

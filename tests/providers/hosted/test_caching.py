@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pnyx.core.models import Usage
 from pnyx.core.parsing.verdicts import APPROVAL
+from pnyx.core.tool_calls import ToolCall, ToolSpec
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.requests import RequestBuilder
@@ -22,6 +23,7 @@ TEXT = "".join(GROWING)
 BREAKS = (len(GROWING[0]), len("".join(GROWING[:2])), len("".join(GROWING[:3])))
 TURNS = (Message("system", "You sit on a panel."), Message("user", TEXT, breaks=BREAKS))
 CLAUDE = "claude-sonnet-4-6"
+TOOLS = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
 
 
 def parts(content: Any) -> list[tuple[str, bool]]:
@@ -61,6 +63,26 @@ async def test_marks_never_change_the_text(text: str, data: st.DataObject) -> No
     assert len(marks) == min(len(places), 2)
     assert all(part for part, _ in found)
     assert "".join(part for part, _ in found).replace("\u200b", "") == text
+
+
+@pytest.mark.parametrize("tools", [TOOLS, ()])
+async def test_results_of_tools_have_a_mark_if_another_turn_may_follow(tools: tuple[ToolSpec, ...]) -> None:
+    results = list[Message]()
+    for turn in "123":
+        results += [
+            Message("assistant", "", (ToolCall(turn, "read_file", {"path": "a.md"}),)),
+            Message("tool", f"Retries: {turn}", tool_call_id=turn, tool_name="read_file"),
+        ]
+    builder = RequestBuilder(DIALECTS["anthropic"], "http://127.0.0.1:9", None)
+    request = await builder.build(Call(CLAUDE, (*TURNS, *results), 100, tools=tools), stream=False)
+    await builder.close()
+    marks = [
+        (number, place)
+        for number, message in enumerate(request.body["messages"])
+        for place, block in enumerate(message["content"])
+        if "cache_control" in block
+    ]
+    assert marks == [(0, 0), (0, 2), *([(6, 0)] if tools else [])]
 
 
 async def test_openai_gets_the_key_and_one_text(host: ScriptedHost) -> None:

@@ -18,6 +18,7 @@ from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.hosted.trouble import trouble
 from pnyx.run.calls.limits import delay
 from tests.support.hosting import KEY, ask
+from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
 
 
@@ -135,8 +136,8 @@ async def test_a_proxy_without_a_scheme_speaks_http(
 NO_SCHEME = "cannot connect: base_url does not start with http:// or https://"
 
 
-@pytest.mark.parametrize(
-    ("base_url", "message"),
+@rows(
+    "base_url, message",
     [
         ("htps://pnyx.invalid/v1", f"pnyx.invalid: {NO_SCHEME}"),
         ("ftp://pnyx.invalid/v1", f"pnyx.invalid: {NO_SCHEME}"),

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from pnyx.errors import ProviderError
+from pnyx.providers.hosted.kinds import OLLAMA
 from pnyx.providers.hosted.listing import list_models
+from pnyx.providers.kind import ProviderConfig
 from tests.support.hosting import KEY, KINDS, kinds
 from tests.support.scripted import ScriptedHost
 
@@ -30,6 +32,13 @@ async def test_every_dialect_lists_its_models_with_its_key(kind: str, host: Scri
     name, value = SHOWN.get(kind, ("authorization", f"Bearer {KEY}"))
     assert [headers[name] for headers in host.listings] == [value, value]
     assert not host.log
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/v1"])
+async def test_ollama_needs_no_path_in_its_address(host: ScriptedHost, ending: str) -> None:
+    config = ProviderConfig("ollama", host.url + ending)
+    assert OLLAMA.list_models is not None
+    assert await OLLAMA.list_models(config) == {"alpha", "beta", "gamma"}
 
 
 @kinds

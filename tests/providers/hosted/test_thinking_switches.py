@@ -10,6 +10,7 @@ from pnyx.core.thinking import Effort
 from pnyx.providers.base import Call, Message
 from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.hosted.thinking_switches import set_thinking
+from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
 
 THOUGHTFUL = b'{"choices": [{"message": {"reasoning_content": "No divisor.", "content": "Yes."}}]}'
@@ -27,8 +28,8 @@ def sent(host: str, model: str = "alpha", reasons: bool = True, **settings: Any)
     return body
 
 
-@pytest.mark.parametrize(
-    ("host", "none", "low"),
+@rows(
+    "host, none, low",
     [
         (
             "dashscope-intl.aliyuncs.com",
@@ -123,9 +124,9 @@ async def test_a_server_is_asked_to_stop_once_its_model_has_thought() -> None:
     assert second["chat_template_kwargs"] == OFF
 
 
-@pytest.mark.parametrize("model", ["alpha", "qwen/qwen3", "deepseek/deepseek-r1", "openai/gpt-5.5"])
-@pytest.mark.parametrize(
-    ("effort", "tokens", "expected"),
+@rows("model", ["alpha", "qwen/qwen3", "deepseek/deepseek-r1", "openai/gpt-5.5"])
+@rows(
+    "effort, tokens, expected",
     [
         ("high", 900, {"max_tokens": 900}),
         (None, 900, {"max_tokens": 900}),
@@ -161,8 +162,8 @@ async def test_a_model_of_a_router_that_has_never_thought_is_not_asked_to_stop()
     assert not host.log[0].body.keys() & {"reasoning", "reasoning_effort"}
 
 
-@pytest.mark.parametrize(
-    ("model", "effort", "tokens", "limit", "budget"),
+@rows(
+    "model, effort, tokens, limit, budget",
     [
         ("gemini-2.5-flash", None, 500, 4596, 500),
         ("gemini-2.5-flash", "low", None, 1024, 256),

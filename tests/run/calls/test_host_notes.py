@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,13 +9,14 @@ from pnyx.core.models import Seat, Usage
 from pnyx.core.text import estimate_tokens
 from pnyx.providers.base import Completion
 from pnyx.run.calls.host_notes import cut_prompt, host_notes
+from tests.support.rows import rows
 
 SEAT = Seat("Participant A", "lab:alpha")
 PROSE = "The assembly met on the hill and voted by show of hands. "
 
 
-@pytest.mark.parametrize(
-    ("reported", "characters", "cut"),
+@rows(
+    "reported, characters, cut",
     [
         (2048, 60_000, True),  # the default window of older Ollama
         (4096, 60_000, True),

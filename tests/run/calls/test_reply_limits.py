@@ -81,6 +81,31 @@ async def test_a_short_reply_that_is_cut_off_is_asked_for_again_with_the_limit_o
     assert (account.spent_nusd, account.reserved_nusd) == (round(charged * 1e9), 0)
 
 
+async def test_a_model_that_thinks_beyond_the_limit_of_the_run_is_cut_off_once_and_can_vote(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(SizedHost(thoughts=MOST + 500))
+    handle = await node.runner.start(spec("council", options={"rounds": 1}))
+    result = await handle.result()
+    assert (result.status, result.degraded) == ("consensus", False)
+    assert not any(vote["vote"] is None for vote in result.detail["votes"])
+    log = await node.log(handle.run_id)
+    for seat in SEATS:
+        cut = [e.phase for e in log if isinstance(e, CallFailed) and e.model == seat.model]
+        limits = [e.max_tokens for e in log if isinstance(e, CallStarted) and e.model == seat.model]
+        assert cut == ["proposing", "voting"]  # a ballot is thought about less, if its host allows it
+        limits.remove(reply_sizes.BALLOT.limit or 0)
+        assert (limits[0], set(limits[1:])) == (MOST, {2 * MOST})
+
+
+async def test_a_short_reply_that_was_all_thinking_under_the_limit_of_the_run_is_asked_for_with_twice_as_much(
+    make: Callable[[Host], Node],
+) -> None:
+    node = make(SizedHost(thoughts=MOST + 500))
+    events = await starts(node, spec("auto", options={"decompose": False}))
+    assert [e.max_tokens for e in events if e.phase == "classify"] == [512, MOST, 2 * MOST]
+
+
 async def test_a_reply_that_is_cut_off_at_the_limit_of_the_run_is_used(make: Callable[[Host], Node]) -> None:
     node = make(SizedHost())
     handle = await node.runner.start(spec("single", max_output_tokens=100))

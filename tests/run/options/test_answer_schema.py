@@ -7,13 +7,13 @@ import time
 from typing import Any
 
 import jsonschema_rs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.provisional import domains
 
 from pnyx.run.options.answer_schema import check_schema, violation
 from pnyx.run.options.schema_keywords import FORMATS, is_format, is_pattern, matches
+from tests.support.rows import rows
 
 LIMIT_S = 10
 """Far above what a bounded check takes, and far below what an unbounded one does."""
@@ -48,8 +48,8 @@ LATEST = "https://json-schema.org/draft/2020-12/schema"
 NAMES = {"type": "object", "patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": False}
 
 
-@pytest.mark.parametrize(
-    ("schema", "right", "wrong"),
+@rows(
+    "schema, right, wrong",
     [
         (text(pattern=r"^[A-Z]{3}-\d+$"), ["ABC-1"], ["abc-1", "ABC-", "ABC-\u0661", "ABC-1\n"]),
         (text(pattern=r"^\p{L}+\u00e9$"), ["café"], ["cafe", "1é"]),
@@ -76,8 +76,8 @@ def test_an_answer_satisfies_the_keywords_of_its_schema(
     assert [value for value in wrong if violation({"a": value}, schema) is None] == []
 
 
-@pytest.mark.parametrize(
-    ("schema", "right", "wrong"),
+@rows(
+    "schema, right, wrong",
     [
         (TREE, {"v": 1, "c": [{"v": 2, "c": []}]}, {"v": 1, "c": [{"c": []}]}),
         (EITHER, {"b": 1}, {"a": 1}),
@@ -121,8 +121,8 @@ def test_references_drafts_and_names_hold(schema: dict[str, Any], right: Any, wr
     assert violation(wrong, schema) is not None
 
 
-@pytest.mark.parametrize(
-    ("schema", "named"),
+@rows(
+    "schema, named",
     [
         (text(pattern="(["), "'(['"),
         (text(pattern="a{2,1}"), "a{2,1}"),
@@ -153,8 +153,8 @@ def ways(count: int) -> dict[str, Any]:
 SLOW = "a" * 20_000 + "b"
 
 
-@pytest.mark.parametrize(
-    ("schema", "value"),
+@rows(
+    "schema, value",
     [
         (text(pattern="^(a+)+$"), {"a": SLOW}),
         (text(pattern="^(a|a)*$"), {"a": SLOW}),

@@ -14,14 +14,15 @@ from pnyx.run.options.client_tools import BadToolError, call_problem, check_tool
 from pnyx.run.options.request import RunRequest
 from pnyx.run.options.resolve import resolve
 from pnyx.run.spec import Spec
+from tests.support.rows import rows
 
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = {"name": "read", "parameters": PATH}
 LOOK = {"name": "look", "description": "Look around."}
 
 
-@pytest.mark.parametrize(
-    ("tools", "choice", "place", "message"),
+@rows(
+    "tools, choice, place, message",
     [
         ([READ, {}], None, 1, "needs a name"),
         ([{"name": "a b"}], None, 0, "needs a name"),
@@ -51,8 +52,8 @@ def test_definitions_that_are_right_are_not(choice: str | None) -> None:
     check_tools([READ, LOOK, {"name": "mcp__a-b.c:d/e", "parameters": None, "description": None}], choice)
 
 
-@pytest.mark.parametrize(
-    ("calls", "choice", "parallel", "problem"),
+@rows(
+    "calls, choice, parallel, problem",
     [
         ([("read", {"path": "a"})], None, None, None),
         ([("look", {}), ("look", {})], None, True, None),

@@ -25,6 +25,7 @@ from pnyx.run.spending.expectation import Expectation, PricedCalls
 from pnyx.store.money.ledger import Account, Exhausted
 from tests.support.panels import Host
 from tests.support.processes import Node, fixed_reply
+from tests.support.rows import rows
 
 
 def event(scope: str = "run:r1", cap: float = 0.0001, spent: float = 0.0, reserved: float = 0.0) -> Budget:
@@ -125,7 +126,7 @@ def test_the_suggested_cap_has_room_for_the_rest_of_the_run(spent: int, calls: i
     assert with_rest(day, expectation, spent, calls) == day
 
 
-@pytest.mark.parametrize("case", json.loads((Path(__file__).parents[3] / "web/tests/caps.json").read_text()))
+@rows("case", json.loads((Path(__file__).parents[3] / "web/tests/caps.json").read_text()))
 def test_the_suggested_cap_is_that_of_the_page(case: dict[str, Any]) -> None:
     cap = case.pop("cap")
     assert sufficient_cap(Budget(kind="exhausted", scope="run:r1", cap_usd=1e-9, **case)) == cap

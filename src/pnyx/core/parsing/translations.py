@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from ..answers.reading.labels import flatten, verb_end
+from ..answers.reading.labels import flatten, lower, verb_end
 from ..answers.words import table
 from ..caching.regex import regex
 
@@ -87,7 +87,8 @@ def _terms() -> dict[str, tuple[tuple[str, str, str], ...]]:
     for code, row in table("verdicts").items():
         for name in names:
             for word in row[name]:
-                found.setdefault(word[0], []).append((word, name, code))
+                for form in {word, lower(word.upper())}:  # capitals have no dotless i
+                    found.setdefault(form[0], []).append((form, name, code))
     return {first: tuple(sorted(terms, key=lambda term: -len(term[0]))) for first, terms in found.items()}
 
 
@@ -116,9 +117,7 @@ def _named(line: str, start: int, wanted: frozenset[str], inside: bool = False) 
 
     inside: behind the label of a verdict, where a comma may follow the word.
     """
-    low = line.lower()
-    if len(low) != len(line):
-        return None
+    low = lower(line)
     for word, name, code in _terms().get(low[start : start + 1], ()):
         if name not in wanted or not low.startswith(word, start):
             continue

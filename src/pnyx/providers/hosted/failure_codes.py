@@ -20,7 +20,7 @@ CODES: dict[int, str] = {
     " budgetexceeded setlimitexceeded creditlimit"
     " resourcepackexhausted freeresourcepackexhausted postpaidnotenabled",
     403: "permissionerror permissiondenied forbidden accessdeniedexception permissiondeniederror"
-    " accessdenied",
+    " accessdenied servicenotactivated",
     404: "notfounderror notfound modelnotfound resourcenotfoundexception resourcenotfounderror"
     " modelnotfounderror deploymentnotfound modelnotopen invalidmodel modeldecommissioned modelnotavailable"
     " invalidendpointormodel modelnotsupported unknownmodel dedicatedendpointnotrunning"
@@ -33,7 +33,7 @@ CODES: dict[int, str] = {
     429: "ratelimiterror ratelimitexceeded ratelimit resourceexhausted throttlingexception throttling"
     " throttlingratequota toomanyrequests requestlimitexceeded ratelimitreachederror ratelimitreached"
     " tokensratelimitexceeded limitrequests throttlingallocationquota throttlingburstrate limitburstrate"
-    " toomanyrequestsexception",
+    " toomanyrequestsexception engineserverlimitexceeded",
     451: "safety contentblocked unsafecontent sensitivecontent contentmoderation",
     500: "apierror servererror internal internalerror internalservererror internalserverexception"
     " internalfailure modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled"

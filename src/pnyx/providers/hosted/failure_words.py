@@ -64,7 +64,7 @@ SPENT = regex(
     r"|(?:enter|provide) (?:an? )?payment method"
     r"|budget.{0,20}exceeded|exceeded\w*budget|(?:not have enough quota|quota is not enough)"
     r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
-    r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token)[ _](?:\w+[ _])?quota"
+    r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token|subscription)[ _](?:\w+[ _])?quota"
     r"|rate limit set to 0|account is not active|unpaid|past due|PerDay|(?:per.day|\b[RT]PD)\b(?!.*(?:again"
     r"|retry) (?:in|after) \d)"
     r"|limit: 0\b|daily free|billing to be enabled"
@@ -81,7 +81,7 @@ SPENT = regex(
     r"|pay (?:your|the) (?:invoice|bill)|top.?up (?:is )?required|billing (?:is |has |was )?(?:not|n't)"
     r"|payment (?:method )?(?:was |is |has been )?(?:declined"
     r"|failed|rejected)"
-    r"|subscription (?:has |is |was )?(?:expired|ended|inactive|cancel|required)"
+    r"|(?:subscription|plan|package) (?:has |is |was )?(?:expired|ended|inactive|cancel|required)"
     r"|used (?:up )?all (?:of )?(?:your|the) credits"
     r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
@@ -144,7 +144,8 @@ LONGER = regex(r"\b(?:day|daily|week|weekly|month|monthly|balance|credits?|billi
 RATE = regex(
     r"too many requests|too many tokens, please wait|rate.?limit|throttl|per.(?:min|second)"
     r"|/ ?(?:min(?:ute)?|s|sec(?:ond)?)\b|\b[rt]pm\b|request limit reached|burst limit|spike.?arrest"
-    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|slow down|before (?:the"
+    r"|resource (?:has been )?exhausted|rate (?:exceeded|increased)|qps|concurren|parallel requests"
+    r"|server limit exceeded|slow down|before (?:the"
     r"|your) next request"
     r"|too (?:quickly|fast|often|frequent|rapid)|限流|并发|频繁|请求过多|每[分秒]|分钟内|速率|频率",
     re.IGNORECASE,
@@ -159,7 +160,7 @@ _STARTING = (
     r"|downloading|updating"
     r"|updated|resuming)\b|(?:is|was|are|being|currently) scaled? to zero|(?:warming|waking|wakes"
     r"|spinning|scaling"
-    r"|scaled|start(?:ing|s)) up\b|cold.?start|loading in progress|\bloading model\b"
+    r"|scaled|start(?:ing|s)) up\b|cold.?start|loading in progress|(?<!error )\bloading model\b"
     r"|not (?:yet )?finished (?:loading|starting)|coming up\b|currently cold|warming (?:it|now)"
     r"|will be (?:ready|available|online|up) (?:shortly|soon|in)|loading now|now loading"
     r"|being (?:re)?loaded|model_?loading|not_?ready"
@@ -190,7 +191,8 @@ _PASSING = (
     # The transport behind a gateway, in the words of Envoy, Go and Node
     r"|connect(?:ion)? (?:reset|refused|error|closed|lost|dropped|aborted)|closed (?:the )?connection"
     r"|(?:i/o|handshake|provider|upstream|gateway) timed?[ -]?out|context deadline|unexpected EOF"
-    r"|socket hang up|\bfetch failed\b(?! with)|RST_STREAM|closed network connection|broken pipe|GOAWAY"
+    r"|socket hang up|\bchannel error|upstream request failed(?!:)|\bfetch failed\b(?! with)|RST_STREAM"
+    r"|closed network connection|broken pipe|GOAWAY"
     r"|(?:server|socket) disconnected|premature close|read timed out|max retries exceeded"
     r"|server is (?:at max|shutting down)"
     r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|系统错误|访问量过大"
@@ -208,7 +210,8 @@ TEMPORARY = regex(
     r"|\bin time\b|pool (?:is )?exhausted|all (?:\w+ )?(?:providers|upstreams|backends) (?:have )?failed"
     r"|crashed|restart(?:ed|ing)|preempted|evicted|reclaimed|went away"
     r"|(?:not|failed to) (?:respond|answer|reply)"
-    r"|internal exception|lost the connection|technical difficult|cancell?ed by"
+    r"|internal exception|lost the connection|technical difficult|cancell?ed by|\baborted\b"
+    r"|incomplete generation"
     r"|shutting down"
     r"|GPU memory|(?:node|worker|instance|connection)\b[^.]{0,40} (?:was )?lost\b|draining"
     r"|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
@@ -219,7 +222,11 @@ TEMPORARY = regex(
 )
 """A failure that may pass, for reports without a status or a known code."""
 
-JUDGED = regex(r"\bflagged (?:as|for|by)\b|violat\w* (?:our|the|usage|content)", re.IGNORECASE)
+JUDGED = regex(
+    r"\bflagged (?:as|for|by)\b|violat\w* (?:our|the|usage|content)|blocked by (?:\w+ )?(?:content|safety"
+    r"|moderation)",
+    re.IGNORECASE,
+)
 """A filter that has judged the request, and has not failed itself."""
 
 FILTERED = regex(
@@ -228,8 +235,9 @@ FILTERED = regex(
     r"|data_inspection_failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|blocked (?:input|output)"
-    r"|censorship|threat detected|(?:input|output|prompt|content)(?: pattern)? (?:was |is )?blocked"
-    r"|audit (?:is |was |has )?not (?:approved|passed)|审核|guardrail"
+    r"|censorship|threat detected|(?:input|output|prompt|content|response)(?: pattern)? (?:was |is )?blocked"
+    r"|unsafe[ _](?:request|content|input|prompt|output)|audit (?:is |was |has )?not (?:approved|passed)|审核"
+    r"|guardrail"
     r"|prohibited (?:words?|content|topics?|terms?)|usage (?:guidelines|polic)|exists? risk|high risk|敏感"
     r"|违规|违反[^。]{0,8}政策",
     re.IGNORECASE,
@@ -238,7 +246,8 @@ FILTERED = regex(
 
 UNSAFE = (
     regex(
-        r"moderat|safety|polic(?:y|ies)|\bguard(?:s|rails?)?\b|sensitive|inappropriate|harmful|审核|敏感|违规",
+        r"moderat|safety|polic(?:y|ies)|\bguard(?:s|rails?)?\b|sensitive|inappropriate|harmful"
+        r"|terms of (?:service|use)|审核|敏感|违规",
         re.IGNORECASE,
     ),
     regex(
@@ -274,7 +283,7 @@ BAD_KEY = regex(
     r"|(?:must|need to) (?:provide|supply|send|include|set) (?:an? |your )?(?:valid )?(?:api|access|auth)"
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
-    r"|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
+    r"|\blogin fail|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
     r"|not authenticated|NoAuthError|\bno permission\b|请先登录"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,

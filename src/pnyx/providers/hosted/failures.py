@@ -159,15 +159,12 @@ def _final_kind(found: Report) -> str:
         or (status in (0, 500) and UNABLE.search(words))
     ):
         return "refused"
-    if status == 401 and found.named_status != 404:
+    of_model = NO_MODEL.search(words) is not None
+    of_key = status != 500 and found.named_status not in (404, 429) and found.has(KEY) and not of_model
+    # OpenCode refuses a model that it has not with the status of a key.
+    if status == 401 and found.named_status != 404 and (of_key or not of_model or BAD_KEY.search(words)):
         return "auth"
-    of_key = (
-        status != 500
-        and found.named_status not in (404, 429)
-        and found.has(KEY)
-        and not NO_MODEL.search(words)
-    )
-    if status in (0, 400, 403, 422, 500) and (BAD_KEY.search(words) or of_key):
+    if status in (0, 400, 403, 422, 498, 500) and (BAD_KEY.search(words) or of_key):
         return "auth"
     return "auth" if found.named_status == 401 and status in (0, 400, 403) else ""
 

@@ -6,6 +6,7 @@ Light to import: an SDK is loaded when a provider is opened.
 from __future__ import annotations
 
 from functools import partial
+from urllib.parse import urlsplit
 
 from ..adapter import AnyProvider
 from ..kind import ProviderConfig, ProviderKind
@@ -13,18 +14,24 @@ from ..kind import ProviderConfig, ProviderKind
 __all__ = ["ANTHROPIC", "DEEPSEEK", "GOOGLE", "MISTRAL", "OLLAMA", "OPENAI", "OPENROUTER"]
 
 
-def _open(kind: str, config: ProviderConfig) -> AnyProvider:
+def _address(config: ProviderConfig, path: str) -> str:
+    """The address of the host, with `path` where it has none."""
+    url = urlsplit(config.base_url)
+    return config.base_url if url.path.strip("/") else url._replace(path=path).geturl()
+
+
+def _open(kind: str, path: str, config: ProviderConfig) -> AnyProvider:
     # The HTTP stack and the SDKs take a second to load, which an embedded panel never needs.
     from .provider import open_hosted
 
-    return open_hosted(kind, base_url=config.base_url, api_key=config.api_key)
+    return open_hosted(kind, base_url=_address(config, path), api_key=config.api_key)
 
 
-async def _list_models(kind: str, config: ProviderConfig) -> frozenset[str]:
+async def _list_models(kind: str, path: str, config: ProviderConfig) -> frozenset[str]:
     # As above: the HTTP stack.
     from .listing import list_models
 
-    return await list_models(kind, base_url=config.base_url, api_key=config.api_key)
+    return await list_models(kind, base_url=_address(config, path), api_key=config.api_key)
 
 
 def _hosted(
@@ -36,10 +43,12 @@ def _hosted(
     extra: str | None = None,
     sdk_extra: str | None = None,
     telemetry_name: str | None = None,
+    path: str = "",
 ) -> ProviderKind:
+    """path: of the API at an address that has none."""
     return ProviderKind(
         name=name,
-        open=partial(_open, name),
+        open=partial(_open, name, path),
         base_url=base_url,
         key_variables=key_variables,
         free=free,
@@ -47,7 +56,7 @@ def _hosted(
         extra=extra,
         sdk_extra=sdk_extra,
         telemetry_name=telemetry_name,
-        list_models=partial(_list_models, name),
+        list_models=partial(_list_models, name, path),
     )
 
 
@@ -87,4 +96,5 @@ OPENROUTER = _hosted(
     prices="openrouter",
     extra="openai",
 )
-OLLAMA = _hosted("ollama", "http://127.0.0.1:11434/v1", free=True, sdk_extra="openai")
+# People know the address of Ollama as in its own settings, without a path.
+OLLAMA = _hosted("ollama", "http://127.0.0.1:11434/v1", free=True, sdk_extra="openai", path="/v1")

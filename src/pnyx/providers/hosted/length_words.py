@@ -20,13 +20,14 @@ TOO_LONG = regex(
     r"context.?(?:length|window|size|limit|overflow|budget|(?:is )?(?:full|exhausted)"
     r"|shift is disabled)(?![a-z])|cannot truncate"
     r"|max(?:imum)?[ _]?(?:prompt|input|sequence|model)[ _]?len(?:gth)?|n_ctx|max_(?:model|seq)_?len"
-    r"|(?:prompt|input|message|request|conversation|history|text|context|sequence|document|chat)s?"
+    r"|(?:prompt|input|message|msg|request|conversation|history|text|context|sequence|document|chat)s?"
     r"(?: \([^)]*\)| tokens?| array| list| length| token length| you \w+)?[ _]?(?:is|are|was)? ?(?:still )?"
     r"(?:too[ _](?:long|large|big)|超长|过长)|(?:prompt|input|text|context|conversation|history)\b[^.]{0,40}"
     r"(?:not|n't|no longer) fits?\b"
     r"|(?:prompt|input|text|message)\b[^.]{0,60}exceeds?\b|input token count"
     r"|too many (?:input |prompt )?tokens|too much (?:input|text)\b|more (?:input|text|words) than"
     r"|tokens in (?:request|prompt|input)s? (?:more|greater|exceed)"
+    r"|(?:request|model) tokens exceed(?!s?\b[^.]*(?:rate|minute|second|quota|\b[rt]p[md]\b))"
     r"|too small for (?:this|the|your) (?:prompt|input|request|conversation)|more tokens than (?:the"
     r"|this) model"
     r"|\bctx overflow|budget of the context|longer than (?:what )?the (?:model|context|maximum)"
@@ -34,7 +35,8 @@ TOO_LONG = regex(
     r"|`?inputs`? (?:tokens \+|must have less than)"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
-    r"|message larger than max|token count exceed|(?:prompt|input) (?:has|is|of) \d+ tokens"
+    r"|message larger than max|token count exceed|tokens size exceed|(?:prompt|input) (?:has|is"
+    r"|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
     r"|(?:request|body|payload)\b[^.]{0,40}(?:exceed\w*|larger|over)\b[^.]{0,30} \d+ ?[KMG]i?B\b"
     r"|request (?:body )?size\b[^.]{0,20}exceed|text fields that are too large|payload too large"
@@ -76,7 +78,7 @@ OF_MODEL = (
 
 TOO_LARGE = regex(
     r"request too large|tokens must be reduced|request_too_large|required for long context"
-    r"|received message larger",
+    r"|received message larger|context (?:size|length|window) exceeded",
     re.IGNORECASE,
 )
 """A request over the tokens per minute of an account: waiting does not help, a shorter request does."""

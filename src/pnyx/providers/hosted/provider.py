@@ -222,6 +222,7 @@ class HostedProvider:
         ) as response:
             size = count = 0
             silent: Any = None
+            document: Any = None
             try:
                 async for document in response.documents():
                     count += 1
@@ -237,7 +238,8 @@ class HostedProvider:
                     raise
         reader = reply.reader
         reader.check()
-        if reader.any and (reader.is_complete or not response.streamed):
+        is_stream = response.streamed or ((count > 1 or request.body.get("stream")) and _says_more(document))
+        if reader.any and (reader.is_complete or not is_stream):
             return
         words = unknown_words(silent)
         if words and (found := unreadable("", words.encode())).kind != "malformed":
@@ -309,6 +311,11 @@ def _reasons(completion: Completion) -> bool:
     return bool(completion.reasoning or (completion.usage and completion.usage.reasoning_tokens))
 
 
+def _says_more(document: Any) -> bool:
+    """Whether more lines should follow: Ollama's streams are no events."""
+    return type(document) is dict and document.get("done") is False
+
+
 def _is_late(exc: ProviderError, reader: Reader) -> bool:
     """Whether a failure comes behind a reply that has said its end, and so is whole, whatever follows.
 
@@ -320,7 +327,8 @@ def _is_late(exc: ProviderError, reader: Reader) -> bool:
     if not reader.is_complete:
         return False
     if reported:
-        return bool(reader.text or reader.tools or reader.finish_reason() == "length")
+        # Usage alone says the end only if nothing follows.
+        return reader.has_ended and bool(reader.text or reader.tools or reader.finish_reason() == "length")
     return exc.kind in ("truncated", "timeout")
 
 

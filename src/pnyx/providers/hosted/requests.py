@@ -173,9 +173,14 @@ class RequestBuilder:
         if call.searches and model.profile.get("anthropic_supports_dynamic_filtering"):
             # Otherwise programs that the model writes read the results, and nothing is cited.
             special["anthropic_web_tools_allowed_callers"] = ["direct"]
+        marked = self._dialect.marks_cache_of(call.model)
+        has_results = call.messages[-1].role == "tool"
+        if marked and has_results and call.tools and self._dialect.reader is AnthropicReader:
+            # Another turn, which tools still allow, reads them again.
+            special["anthropic_cache_messages"] = "5m"
         return _Direct(
             model=model,
-            messages=_messages(call, marked=self._dialect.marks_cache_of(call.model)),
+            messages=_messages(call, marked),
             model_settings=cast(
                 ModelSettings, {k: v for k, v in (settings | special).items() if v is not None}
             ),

@@ -40,10 +40,12 @@ class ReplyLimits:
 
     def next(self, size: int) -> int:
         """Return the limit of the next request, if the budget has room for it."""
-        whole, cut = self.whole(size), self.context.journal.cut_off(self.key)
-        if cut is not None:
-            return whole if cut.max_tokens < whole else self.whole(size, RAISE)
-        return whole if self.seat.model in self.context.long_replies else self._first(size)
+        context, model, cut = self.context, self.seat.model, self.context.journal.cut_off(self.key)
+        has_own = self.short is not None and model not in context.long_replies
+        if cut is None and has_own:
+            return self._first(size)
+        is_last = cut is not None and cut.max_tokens >= self.whole(size)
+        return self.whole(size, RAISE if is_last or model in context.long_thoughts else 1)
 
     def in_budget(self, size: int) -> OutputLimits:
         """Return the limit of the next request, and how far a small budget may lower it."""
@@ -52,6 +54,8 @@ class ReplyLimits:
             enough, least = self._first(size), LEAST
         else:
             enough, least = ENOUGH, max(LEAST, self.context.shortest_answer or 0)
+        if most > self.whole(size):
+            enough = most  # a reply under the limit of the run was all thinking
         if cut is not None:
             least = 2 * cut.max_tokens
         # Without the limit of thinking, which a lower limit of the reply lowers too: models often think less.
@@ -69,7 +73,8 @@ class ReplyLimits:
         if limit < self.whole(size):
             return True
         cut = self.context.journal.cut_off(self.key)
-        first = cut is None or cut.max_tokens < self._first(size)  # under a limit that the budget lowered
+        # One that was cut off at the limit of a short reply or of a small budget was not yet that.
+        first = cut is None or cut.max_tokens < self.whole(size)
         is_higher, has_time = limit < self.whole(size, RAISE), left > RAISE * elapsed
         return is_blank(done.text) and not done.tool_calls and first and is_higher and has_time
 
@@ -95,6 +100,7 @@ class ReplyLimits:
             return "malformed", f"the host could not read what the model wrote ({done.finish_detail})"
         is_whole = self.note_cut(size, limit)
         if is_whole and is_blank(done.text):
+            self.context.long_thoughts.add(self.seat.model)  # and it would be so each time
             return CUT_OFF, no_answer(done, usage, self.setting(limit))
         return CUT_OFF, f"the reply was cut off at a limit of {limit:,} tokens"
 

@@ -6,7 +6,6 @@ import json
 import random
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from pnyx.core.answers.code.calls import is_attempt, read_proposal, short_calls,
 from pnyx.core.answers.same.grouping import find_group, group_answers
 from pnyx.core.tool_calls import ToolCall
 from tests.support.properties import examples
+from tests.support.rows import rows
 
 NAMES = st.sampled_from(("read", "write_file", "mcp__a__b", "crm.find", "x/y:z-1", 'a "b" {}; c'))
 TEXTS = st.text(max_size=40) | st.sampled_from(
@@ -83,7 +83,7 @@ def test_other_calls_are_other_answers(one: tuple[ToolCall, ...], two: tuple[Too
     assert len(groups) == (1 if same_answer(written_calls(one), written_calls(two)) else 2)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         READ,
@@ -109,7 +109,7 @@ def test_the_forms_in_which_models_write_calls(text: str) -> None:
     assert [(call.name, call.arguments) for call in proposal.calls] == [("read", {"path": "a.py", "line": 1})]
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Read the file first.",
@@ -129,8 +129,8 @@ def test_what_is_no_call(text: str) -> None:
     assert short_calls(text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "attempt"),
+@rows(
+    "text, attempt",
     [
         ('{"tool_calls": [{"name": "read", "arguments": {"path": "a.py"}', True),
         ("<tool_call>read a.py</tool_call>", True),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx import same_answer
 from tests.support.properties import examples
+from tests.support.rows import rows
 
 QUESTION = "What does f return?"
 texts = st.sampled_from(
@@ -51,8 +51,8 @@ def test_only_equal_values_are_the_same_answer(one: Any, two: Any) -> None:
     assert same_answer(repr(one), repr(two), QUESTION) == (identity(one) == identity(two))
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "same"),
+@rows(
+    "one, two, same",
     [
         ("[Color.RED, 1]", "[Color.RED,1]", True),
         ("[Color.RED]", "[Color.BLUE]", False),

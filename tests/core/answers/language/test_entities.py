@@ -15,6 +15,7 @@ from pnyx.core.answers.language.entities import same_thing
 from pnyx.core.answers.language.names import read_roman
 from pnyx.core.answers.words import table as words
 from tests.core.answers.words.entity_table import TABLE, table
+from tests.support.rows import rows
 
 ROMAN = ["M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"]
 VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
@@ -69,7 +70,7 @@ def test_a_roman_numeral_is_its_number(number: int) -> None:
     assert read_roman(written) == (number if len(written) > 1 else None)
 
 
-@pytest.mark.parametrize("text", ["IIII", "VX", "IL", "Mix", "xiv", "I", "", "MMMMM"])
+@rows("text", ["IIII", "VX", "IL", "Mix", "xiv", "I", "", "MMMMM"])
 def test_other_letters_are_no_numeral(text: str) -> None:
     assert read_roman(text) is None
 
@@ -80,8 +81,8 @@ def test_a_telephone_number_is_the_same_however_its_digits_are_grouped(digits: s
     assert read_identifier(f"+49 {digits}") != read_identifier(f"+48 {digits}")
 
 
-@pytest.mark.parametrize(
-    ("text", "other"),
+@rows(
+    "text, other",
     [
         ("ISBN 978-3-16-148410-0", "9783161484101"),
         ("#fff", "#ffe"),

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from datetime import date
 
-import pytest
-
 from pnyx.core.answers.numbers.dates import read_date
 from pnyx.core.answers.numbers.times import read_time
 from pnyx.core.answers.words import months
 from tests.core.answers.words.calendar_table import LANGUAGES, TABLE, table
+from tests.support.rows import rows
 
 
 def test_the_table_is_made_from_cldr() -> None:
     assert json.loads(TABLE.read_text("utf-8")) == table()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@rows("language", LANGUAGES)
 def test_a_date_with_the_name_of_its_month_is_read_in_every_language(language: str) -> None:
     for n, names in enumerate(json.loads(TABLE.read_text("utf-8"))[language]["months"], 1):
         for name in names:
@@ -34,15 +33,13 @@ def test_the_same_day_in_many_notations() -> None:
     assert {read_date(text) for text in written} == {"2024-03-05"}
 
 
-@pytest.mark.parametrize(
-    "text", ["30 February 2024", "2024年13月1日", "5 March", "March", "5", "March 5 6", "mars"]
-)
+@rows("text", ["30 February 2024", "2024年13月1日", "5 March", "March", "5", "March 5 6", "mars"])
 def test_what_is_no_complete_date_is_none(text: str) -> None:
     assert read_date(text) in (None, "--03-05")
 
 
-@pytest.mark.parametrize(
-    ("text", "time"),
+@rows(
+    "text, time",
     [
         ("14h30", "14:30"),
         ("14時30分", "14:30"),

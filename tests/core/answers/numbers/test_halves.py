@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pnyx import same_answer
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
-    ("spoken", "written", "question"),
+@rows(
+    "spoken, written, question",
     [
         ("anderthalb Stunden", "90 Minuten", "Wie lange dauert der Film?"),
         ("eine halbe Stunde", "30 Minuten", "Wie lange dauert es?"),
@@ -42,8 +41,8 @@ def test_a_part_of_a_unit_is_read(spoken: str, written: str, question: str) -> N
     assert same_answer(written, spoken, question)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@rows(
+    "one, other",
     [
         ("anderthalb Stunden", "60 Minuten"),
         ("半小时", "60分钟"),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 import pnyx
 from pnyx.core.answers.reading.hints import ends_of, hints_of
+from tests.support.rows import rows
 
 DOCUMENT = "The service stores its rows in a table of the cluster, and moves them at night.\n" * 1_000
 
 
-@pytest.mark.parametrize("form", ["{asked}\n{document}", "{document}\n{asked}", "{document}\n{asked}\n\n"])
-@pytest.mark.parametrize(
-    ("asked", "one", "two"),
+@rows("form", ["{asked}\n{document}", "{document}\n{asked}", "{document}\n{asked}\n\n"])
+@rows(
+    "asked, one, two",
     [
         ("Is that true or false?", "F", "false"),
         ("What share moves, in percent?", "50", "50%"),

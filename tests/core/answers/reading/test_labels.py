@@ -58,7 +58,7 @@ AMBIGUOUS = ("bold, no colon", "dash", "em dash", "brackets and colon")
 
 
 def line(form: str, label: str) -> str:
-    return form.format(label=label, LABEL=label.upper() if label.upper().lower() == label else label)
+    return form.format(label=label, LABEL=label.upper())
 
 
 @pytest.mark.parametrize("code", ANSWERS)
@@ -68,7 +68,12 @@ def test_a_label_of_a_final_answer_is_read_in_every_form(code: str, form: str) -
         assert final_answer(f"3 + 4, 5 - 1.\n\n{line(form, label)}") == "7", label
 
 
-@pytest.mark.parametrize("code", ANSWERS)
+@rows("label", ["NİHAİ CEVAP", "Nihai Yanıt", "DOĞRU YANIT", "KESİN CEVAP"])
+def test_the_capitals_of_turkish_are_read(label: str) -> None:
+    assert final_answer(f"3 + 4\n\n{label}: 7") == "7"
+
+
+@rows("code", ANSWERS)
 def test_other_labels_of_an_answer_are_read_where_nothing_better_is_there(code: str) -> None:
     for label in ANSWERS[code]["answer"]:
         for name, form in FORMS.items():
@@ -76,13 +81,13 @@ def test_other_labels_of_an_answer_are_read_where_nothing_better_is_there(code: 
                 assert final_answer(f"3 + 4\n\n{line(form, label)}") == "7", (label, name)
 
 
-@pytest.mark.parametrize("code", ANSWERS)
+@rows("code", ANSWERS)
 def test_the_last_label_counts_and_a_quoted_one_does_not(code: str) -> None:
     for label in ANSWERS[code]["final"]:
         assert final_answer(f"{label}: 5\n\n...\n\n{label}: 7\n\n> {label}: 9") == "7", label
 
 
-@pytest.mark.parametrize("code", ANSWERS)
+@rows("code", ANSWERS)
 def test_what_a_verb_says_of_the_label_is_the_answer(code: str) -> None:
     words = ANSWERS[code]
     gap = "" if code in UNSPACED else " "
@@ -92,7 +97,7 @@ def test_what_a_verb_says_of_the_label_is_the_answer(code: str) -> None:
                 assert final_answer(f"{label}{gap}{verb}{gap}7{end}") == "7", (label, verb, end)
 
 
-@pytest.mark.parametrize("code", ANSWERS)
+@rows("code", ANSWERS)
 def test_the_value_after_a_denied_one_is_the_answer(code: str) -> None:
     words = ANSWERS[code]
     gap = "" if code in UNSPACED else " "
@@ -102,7 +107,7 @@ def test_the_value_after_a_denied_one_is_the_answer(code: str) -> None:
             assert final_answer(f"{label}: {value}") == "7", (label, denies, then)
 
 
-@pytest.mark.parametrize("code", ANSWERS)
+@rows("code", ANSWERS)
 def test_a_word_before_the_label_and_the_word_option_are_no_part_of_the_answer(code: str) -> None:
     words = ANSWERS[code]
     gap = "" if code in UNSPACED else " "
@@ -113,7 +118,7 @@ def test_a_word_before_the_label_and_the_word_option_are_no_part_of_the_answer(c
             assert final_answer(f"{words['final'][0]}: {option} B") == "B", option
 
 
-@pytest.mark.parametrize("code", ANSWERS)
+@rows("code", ANSWERS)
 def test_a_sentence_that_gives_no_answer_has_none(code: str) -> None:
     for sentence in ANSWERS[code]["unknown"]:
         assert final_answer(f"{ANSWERS[code]['final'][0]}: {sentence}") is None, sentence

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pnyx.core.answers.replies import conclusions
 from pnyx.core.answers.replies.values import is_definite
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "sentence",
     [
         "The answer is 42.",

@@ -195,7 +195,7 @@ def test_an_option_is_its_letter_however_it_is_written(n: int, form: str) -> Non
     assert {normalise(form.format(letter)), normalise(form.format(letter.lower()))} == {letter}
 
 
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         "(A) or (B)",
@@ -231,9 +231,7 @@ def test_the_text_of_an_option_is_read_as_its_letter(choices: list[str]) -> None
             assert final_answer(f"Final answer: {choice}", choices=choices) == "ABCDE"[n]
 
 
-@pytest.mark.parametrize(
-    "value", ["1e999999999", "1e-999999999", "9" * 5000, "9^9999999", "1e999 million", "1/1e-999"]
-)
+@rows("value", ["1e999999999", "1e-999999999", "9" * 5000, "9^9999999", "1e999 million", "1/1e-999"])
 def test_a_number_too_large_to_hold_is_compared_as_text(value: str) -> None:
     assert normalise(normalise(value)) == normalise(value)
     assert len(normalise(value)) < 6000

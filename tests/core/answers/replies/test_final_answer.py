@@ -61,7 +61,7 @@ ENVELOPES = {
 }
 
 
-@pytest.mark.parametrize(("text", "answer"), ENVELOPES.values(), ids=ENVELOPES)
+@rows("text, answer", ENVELOPES.values(), ids=ENVELOPES)
 def test_an_answer_is_read_from_its_envelope(text: str, answer: str | None) -> None:
     assert pnyx.final_answer(text) == answer
 
@@ -112,7 +112,7 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize(("text", "answer"), SENTENCES.values(), ids=SENTENCES)
+@rows("text, answer", SENTENCES.values(), ids=SENTENCES)
 def test_an_answer_is_read_from_a_sentence_in_its_language(text: str, answer: str | None) -> None:
     assert final_answer(text) == answer
 
@@ -130,8 +130,8 @@ def test_relations_and_literals_stay_whole(form: str, value: str) -> None:
     assert final_answer(form.format(value)) == value or form == "{}"
 
 
-@pytest.mark.parametrize(
-    ("value", "answer"),
+@rows(
+    "value, answer",
     [
         ("6 * 7 = 42", "42"),
         ("9 eggs × $2 = $18", "$18"),
@@ -145,8 +145,8 @@ def test_the_result_of_a_sum_and_of_a_description_is_its_value(value: str, answe
     assert final_answer(f"Final answer: {value}") == answer
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
+@rows(
+    "text, answer",
     [
         ("She sells each egg for $2, so she makes 9 * 2 = $18 every day.", "$18 every day"),
         ("The profit is the value minus the investment: $200,000 - $130,000 = $70,000.", "$70,000"),
@@ -205,7 +205,7 @@ LANGUAGES = {
 }
 
 
-@pytest.mark.parametrize(("code", "text"), LANGUAGES.items())
+@rows("code, text", LANGUAGES.items())
 def test_the_language_of_a_text_is_known_by_its_script_and_words(code: str, text: str) -> None:
     assert language_of(text) == code
     assert is_english(text) == (code == "en")
@@ -307,7 +307,7 @@ HOSTILE += [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@rows("piece", HOSTILE)
 def test_a_long_text_takes_no_longer_than_a_short_one_by_much(piece: str) -> None:
     def seconds(text: str) -> float:
         start = time.process_time()
@@ -318,8 +318,8 @@ def test_a_long_text_takes_no_longer_than_a_short_one_by_much(piece: str) -> Non
     assert seconds((piece * 200_000)[:200_000]) < 1.0
 
 
-@pytest.mark.parametrize("name", ["__init__", "__get_item__", "__main__"])
-@pytest.mark.parametrize("form", ["Final answer: {}", "**Final answer:** {}", "The answer is {}."])
+@rows("name", ["__init__", "__get_item__", "__main__"])
+@rows("form", ["Final answer: {}", "**Final answer:** {}", "The answer is {}."])
 def test_a_name_between_underscores_is_no_bold_text(form: str, name: str) -> None:
     assert final_answer(form.format(name)) == name
 

@@ -7,12 +7,13 @@ import pytest
 from pnyx.core.answers.replies.extract import final_answer
 from pnyx.core.answers.replies.missing import is_missing, is_vague
 from pnyx.core.answers.words import table
+from tests.support.rows import rows
 
 NEUTRAL = "Wo liegt Atlantis?"
 WORDS = table("no_answers")
 
 
-@pytest.mark.parametrize("code", WORDS)
+@rows("code", WORDS)
 def test_that_nothing_is_known_counts_only_where_it_is_offered(code: str) -> None:
     for word in WORDS[code]["unknown"]:
         assert all(is_missing(written, NEUTRAL) for written in (word, f"{word.capitalize()}.")), word
@@ -20,7 +21,7 @@ def test_that_nothing_is_known_counts_only_where_it_is_offered(code: str) -> Non
         assert not is_missing(f"{word} 7", NEUTRAL), word
 
 
-@pytest.mark.parametrize("code", WORDS)
+@rows("code", WORDS)
 def test_none_is_missing_only_behind_a_question_for_an_explanation(code: str) -> None:
     for word in WORDS[code]["none"]:
         assert not any(is_missing(word, question) for question in (None, NEUTRAL)), word
@@ -28,7 +29,7 @@ def test_none_is_missing_only_behind_a_question_for_an_explanation(code: str) ->
             assert is_missing(word, f"{opening} 7?"), word
 
 
-@pytest.mark.parametrize("code", WORDS)
+@rows("code", WORDS)
 def test_words_for_what_an_answer_is_like_are_not_what_nothing_is(code: str) -> None:
     row = WORDS[code]
     assert all(is_vague(word, (code,)) for word in row["vague"])
@@ -36,8 +37,8 @@ def test_words_for_what_an_answer_is_like_are_not_what_nothing_is(code: str) -> 
     assert not any(is_vague(word, ("xx",)) for word in row["vague"])
 
 
-@pytest.mark.parametrize(
-    ("text", "question", "answer"),
+@rows(
+    "text, question, answer",
     [
         ("The answer is clear.", None, None),
         ("The answer is clear.", "Is the water clear or cloudy?", "clear"),

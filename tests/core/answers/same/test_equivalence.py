@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from time import process_time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,7 +163,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@rows("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_answers_are_read_at_once(text: str) -> None:
     same("1 + √2", "√2 + 1")  # loads what is loaded once
     start = process_time()
@@ -199,8 +198,8 @@ def test_the_import_of_the_package_loads_none_of_it() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.parametrize(
-    ("question", "field", "value"),
+@rows(
+    "question, field, value",
     [
         ("Wie hoch ist der Umsatz in diesem Jahr?", "decimal", ","),
         ("What is 3.5 times 2?", "decimal", "."),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.answers.replies.extract import same
 from pnyx.core.answers.same.grouping import MAX_CHARS, find_group, group_answers
+from tests.support.rows import rows
 
 SENTENCES = ("The trip is 12 km long", "Each of them gets 12.", "The answer cannot be 12")
 WORDINGS = (
@@ -103,8 +103,8 @@ def test_the_groups_do_not_depend_on_the_order(answers: list[str | None], random
     assert sets(group_answers(shuffled)) == sets(group_answers(answers))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "value"),
+@rows(
+    "sentence, value",
     [
         ("Each friend gets 10 cards", "10"),
         ("The sale price of the desk is $90", "$90"),
@@ -119,8 +119,8 @@ def test_a_sentence_joins_the_value_that_it_states_which_is_the_name(sentence: s
     assert find_group(sentence, {value: (value,), "11": ("11",)}) == value
 
 
-@pytest.mark.parametrize(
-    ("sentence", "value"),
+@rows(
+    "sentence, value",
     [
         ("The answer cannot be 10", "10"),
         ("There are more than 10 cards", "10"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pnyx import same_answer
+from tests.support.rows import rows
 
 LETTERED = "Which city?\nA. Paris\nB. Berlin\nC. Rome"
 
 
-@pytest.mark.parametrize(
-    ("question", "one", "other"),
+@rows(
+    "question, one, other",
     [
         ("Which port is it?", "port 443", "443"),
         ("Which port is it?", "Port: 443", "443"),
@@ -38,8 +37,8 @@ def test_what_the_question_says_already_may_be_left_out(question: str | None, on
     assert same_answer(other, one, question)
 
 
-@pytest.mark.parametrize(
-    ("question", "one", "other"),
+@rows(
+    "question, one, other",
     [
         ("How many chapters are there?", "chapter 3", "3"),
         ("Which chapter?", "chapter 3", "4"),

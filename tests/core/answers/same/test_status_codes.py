@@ -7,6 +7,7 @@ from http import HTTPStatus
 import pytest
 
 from pnyx import same_answer
+from tests.support.rows import rows
 
 QUESTION = "Which HTTP status code does the server return?"
 
@@ -28,7 +29,7 @@ def test_without_such_a_question_the_phrase_counts(question: str | None) -> None
     assert not same_answer("404 Not Found", "404", question)
 
 
-@pytest.mark.parametrize("other", ["404 pages", "40", "4040", "Not Found", "404 or 410", "404.5"])
+@rows("other", ["404 pages", "40", "4040", "Not Found", "404 or 410", "404.5"])
 def test_what_is_no_code_is_not_read_as_one(other: str) -> None:
     assert not same_answer("404", other, QUESTION)
 

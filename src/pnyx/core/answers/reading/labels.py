@@ -23,6 +23,7 @@ __all__ = [
     "flatten",
     "is_denied",
     "labels_in",
+    "lower",
     "verb_end",
     "without_ending",
 ]
@@ -75,7 +76,7 @@ def flatten(line: str) -> str:
 def find_label(line: str) -> Label | None:
     """The label at the start of `line`, after marks and words such as "so, the"; None without one."""
     line = flatten(line)
-    low, at = _lower(line), _start(line)
+    low, at = lower(line), _start(line)
     for _ in range(_LEADS + 1):
         if found := _longest(_labels(), low, at):
             end, (final, languages) = found
@@ -96,7 +97,7 @@ def labels_in(sentence: str) -> Iterator[Label]:
     it, or between it and its verb, denies it.
     """
     sentence = flatten(sentence)
-    low = _lower(sentence)
+    low = lower(sentence)
     for at in range(len(low) - 1, -1, -1):
         found = _longest(_labels(), low, at)
         if found is None or (at and _joined(low[at - 1]) and not _unspaced(low[at])):
@@ -118,7 +119,7 @@ def _before_article(text: str, languages: tuple[str, ...]) -> str:
 
 def is_denied(text: str, languages: tuple[str, ...]) -> bool:
     """Whether `text` has a word that denies a value in one of `languages`."""
-    low = f" {_lower(flatten(text))} "
+    low = f" {lower(flatten(text))} "
     return any(
         word in low if code in UNSPACED else _has_word(low, word)
         for code in languages
@@ -128,7 +129,7 @@ def is_denied(text: str, languages: tuple[str, ...]) -> bool:
 
 def denial_ends(value: str, languages: tuple[str, ...]) -> int | None:
     """Where the right value begins after one that is denied, as 7 in "not 5 but 7"; None without one."""
-    low, found = _lower(value), list[int]()
+    low, found = lower(value), list[int]()
     for code in languages:
         for denies, then in table("answers")[code]["not_but"]:
             if low.startswith(denies) and not (denies and _joined(low[len(denies) : len(denies) + 1], code)):
@@ -163,9 +164,9 @@ def _start(line: str) -> int:
     return marks.end() if marks else 0
 
 
-def _lower(text: str) -> str:
+def lower(text: str) -> str:
     """`text` in lower case, character for character."""
-    low = text.lower()
+    low = text.replace("İ", "i").lower()
     return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
@@ -197,7 +198,7 @@ def _terms(*keys: str) -> _Terms:
     for code, words in table("answers").items():
         for key in keys:
             for word in words[key]:
-                for form in {word, _unaccented(word)}:
+                for form in {word, lower(word.upper()), _unaccented(word)}:  # capitals have no dotless i
                     final, languages = found.get(form, (key == "final", ()))
                     found[form] = (final, (*languages, code) if code not in languages else languages)
     by_first: dict[str, dict[str, tuple[bool, tuple[str, ...]]]] = {}

@@ -34,6 +34,8 @@ class OpenAIReader(Reader):
         self._documents = 0
         self._usage_at: list[int] = []
         """Which documents had usage."""
+        self._has_counted = False
+        """Whether a document had nothing else."""
 
     def read(self, document: Mapping[str, Any]) -> Iterator[str]:
         self.model = text_of(document.get("model")) or self.model
@@ -48,12 +50,12 @@ class OpenAIReader(Reader):
             self._usage_at.append(self._documents)
         # Usage alone is the last event of a stream, and says of a whole reply that it is empty.
         if document.get("choices") == [] and document.get("usage"):
-            self.any = self.done = True
+            self.any = self._has_counted = True
 
     @property
     def is_complete(self) -> bool:
         """Also if usage came once, in the last event of several: Snowflake's streams say their end so."""
-        has_counted = self._documents > 1 and self._usage_at == [self._documents]
+        has_counted = self._has_counted or (self._documents > 1 and self._usage_at == [self._documents])
         return super().is_complete or (has_counted and not self.failed)
 
     def _choices(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

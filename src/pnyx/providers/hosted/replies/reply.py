@@ -188,9 +188,14 @@ class Reader(ABC):
         return ""
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the host has said that the reply is over, and not that it failed."""
+        return (bool(self.finish) or self.done) and not self.failed
+
+    @property
     def is_complete(self) -> bool:
         """Whether nothing of a stream can be missing."""
-        return (bool(self.finish) or self.done) and not self.failed
+        return self.has_ended
 
     def end(self, reason: object) -> None:
         """Note the host's word for why the reply ended; one that is no text still ends it."""

@@ -34,9 +34,10 @@ def report(document: Any) -> Report | None:
     document = spelt(document)
     if (found := document.get("error")) and not _is_no_failure(found):
         return read_failure(document if found is True else found, document)
-    if isinstance(wrapped := document.get("Response"), Mapping) and isinstance(wrapped.get("Error"), Mapping):
-        found = {str(name).lower(): value for name, value in wrapped["Error"].items()}  # of Tencent
-        return read_failure(found, found)
+    if isinstance(wrapped := document.get("Response"), Mapping):  # of Tencent
+        found = wrapped.get("Error") or wrapped.get("ErrorMsg")
+        if isinstance(found, Mapping) and not _is_no_failure(found):
+            return read_failure(found, found)
     if isinstance(output := document.get("Output"), Mapping) and "__type" in output:  # of Bedrock's gateway
         return read_failure(output, document)
     if isinstance(state := document.get("status"), Mapping) and _FIVE.fullmatch(str(state.get("code"))):
