@@ -370,7 +370,7 @@ class Spec:
 def check_question(question: str) -> None:
     """Raise `UsageError` if there is no question."""
     if not question.strip():
-        raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+        raise UsageError("there is no question")
 
 
 _AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "key_day_usd", "warn_usd", "deadline_s")
