@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.caching import CONTEXT, PANELS, STRETCH, measure, prompts
+from tests.support.properties import THOROUGH
+
+PAIRS = [(panel, context) for panel in PANELS for context in (0, CONTEXT)]
+CASES = PAIRS if THOROUGH else [PAIRS[0], PAIRS[3]]
+"""Each panel and each context, in a thorough run with each other."""
 
 
-@pytest.mark.parametrize("context", [0, CONTEXT])
-@pytest.mark.parametrize("panel", PANELS)
+@pytest.mark.parametrize(("panel", "context"), CASES)
 @pytest.mark.parametrize("protocol", ["consensus", "council", "deliberate", "moa"])
 def test_nine_tenths_of_what_a_model_has_read_before_stand_in_a_prefix(
     protocol: str, panel: str, context: int
