@@ -79,6 +79,10 @@ class PnyxError(Exception):
     exit_code = 1
     http_status = 500
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default calls the class with the message alone, which breaks a pool of processes.
+        return PnyxError.__new__, (type(self), *self.args), self.__dict__ or None
+
 
 class UsageError(PnyxError):
     """The request or an argument of a function cannot be used."""

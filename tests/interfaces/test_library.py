@@ -74,6 +74,14 @@ async def test_an_unknown_price_can_be_allowed(empty_folder: Path, function: Fun
     assert done["final_answer"] == "yes"
 
 
+@FUNCTIONS
+async def test_a_fake_model_costs_nothing_so_that_a_budget_allows_it(
+    empty_folder: Path, function: Function
+) -> None:
+    settings = pnyx.load_settings(overrides={"budget": {"run_usd": 1.0}})
+    assert (await function(**request(rounds=1, settings=settings)))["usage"]["cost_usd"] == 0
+
+
 class Unpriced:
     async def complete(self, call: pnyx.Call) -> str:
         return reply(call)

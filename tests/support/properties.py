@@ -8,7 +8,8 @@ from typing import Any
 import hypothesis
 
 THOROUGH = os.environ.get("PNYX_THOROUGH") == "1"
-"""Whether properties are tried with ten times as many examples, other ones in every run."""
+"""Whether properties are tried with ten times as many examples, other ones in every run; and tests with every
+row of a table, of which some are enough to show the same."""
 
 MORE = 10 if THOROUGH else 1
 USUAL = 40

@@ -6,7 +6,7 @@ providers and the home folder of a `~`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, field_validator, model_validator
@@ -93,6 +93,12 @@ class ProviderSettings(Table):
     slots: Annotated[int, Field(ge=1, le=64)] | None = None
     context: Tokens | None = None
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    _free: bool = PrivateAttr(default=False)
+
+    @property
+    def free(self) -> bool:
+        """Whether the object of a program says that its tokens cost nothing. No file can set it."""
+        return self._free
 
     @field_validator("kind")
     @classmethod
@@ -344,9 +350,14 @@ class Settings(Table):
             there += f'; {name} is a protocol: use "protocol": "{name}"'
         raise NotFound(f"no saved panel {name[:80]!r}{among(name, self.panels, there)}")
 
-    def with_provider_objects(self, names: Iterable[str]) -> Settings:
-        """Return the settings with further providers of these names, whose objects the caller supplies."""
+    def with_provider_objects(self, names: Iterable[str], free: Collection[str] = ()) -> Settings:
+        """Return the settings with further providers of these names, whose objects the caller supplies.
+
+        free: names of those whose tokens cost nothing.
+        """
         own = {name: ProviderSettings(kind=OWN) for name in names}
+        for name in free:
+            own[name]._free = True
         return self.model_copy(update={"providers": own | dict(self.providers)})
 
 

@@ -248,7 +248,8 @@ async def _open_new_service(
     _check_type("providers", providers, Mapping | None, "a mapping of names to objects")
     for name in providers or ():
         _check_type("a key of providers", name, str, "text")
-    all_settings = (settings or open_settings()).with_provider_objects(providers or ())
+    free = [name for name, provider in (providers or {}).items() if getattr(provider, "free", False) is True]
+    all_settings = (settings or open_settings()).with_provider_objects(providers or (), free)
     with existing_database(all_settings) if stored else nullcontext(all_settings) as chosen:
         hosts = Providers(chosen, extra=providers)
         async with RunService.open(chosen, providers=hosts, embedded=True, create=not stored) as service:

@@ -145,7 +145,7 @@ class Catalogue:
                 short_prompts=weights.short_prompts,
             )
         kind = KINDS.find(provider.kind)
-        if kind and kind.free:
+        if provider.free or (kind and kind.free):
             return replace(info, price=self._price(0, 0, source="local"), source="local")
         if kind is None or kind.prices is None or not kind.is_official(provider.base_url):
             return info

@@ -20,8 +20,8 @@ class FakeProvider:
     """Answers every call from `script`: replies in order, or a function of the call, plain or async.
 
     A reply is a text, a whole `Completion`, or an exception to raise. Texts are reported as using one
-    token for four characters. `calls` lists every call. When the replies run out, a call raises
-    `ProviderError` of kind "unavailable".
+    token for four characters, which cost nothing unless `[models]` sets a price. `calls` lists every call.
+    When the replies run out, a call raises `ProviderError` of kind "unavailable".
 
     >>> import asyncio
     >>> from pnyx.errors import ProviderError
@@ -45,6 +45,8 @@ class FakeProvider:
     >>> asyncio.run(shout.complete(call)).text
     'IS 7 PRIME?'
     """
+
+    free = True
 
     def __init__(
         self, script: Iterable[ScriptedReply] | Callable[[Call], ScriptedReply | Awaitable[ScriptedReply]]

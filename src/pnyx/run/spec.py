@@ -223,14 +223,17 @@ class Spec:
         asked = (self.effort, self.thinking_tokens, dict(self.efforts_of_phases), of_seats)
         return () if asked == (None, None, {}, []) else asked
 
-    def output_limit(self, seat: Seat) -> int:
-        """Return the most output tokens of a call to the seat in any phase, thinking included."""
+    def output_limit(self, seat: Seat, times: int = 1) -> int:
+        """Return the most output tokens of a call to the seat in any phase, thinking included.
+
+        times: the limit of the run, as often as a reply may have it.
+        """
         thinking = [
             self.thinking(seat, phase, effort)
             for phase in ("", *self.limits.phases, *self.efforts_of_phases)
             for effort in (None, EFFORTS[0])
         ]
-        most = self.limits.max_output_tokens + max(one.tokens or 0 for one in thinking)
+        most = times * (self.limits.max_output_tokens + max(one.tokens or 0 for one in thinking))
         return most if seat.max_output is None else min(most, seat.max_output)
 
     def same_request(self, other: Spec) -> bool:
@@ -367,7 +370,7 @@ class Spec:
 def check_question(question: str) -> None:
     """Raise `UsageError` if there is no question."""
     if not question.strip():
-        raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
+        raise UsageError("there is no question")
 
 
 _AMOUNTS = ("budget_usd", "day_usd", "batch_usd", "key_usd", "key_day_usd", "warn_usd", "deadline_s")

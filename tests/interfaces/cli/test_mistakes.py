@@ -289,6 +289,15 @@ def test_what_a_host_refuses_leads_to_the_doctor(
     assert done.err.count("pnyx doctor") == 1
 
 
+def test_a_key_that_is_refused_is_explained_also_if_other_seats_answer(lab: ScriptedHost) -> None:
+    lab.on("gamma", status=401, message="Wrong key")
+    done = pnyx("ask", "-p", "voting", "Why?")
+    assert done.code == 5
+    assert f"lab is at {lab.openai} (its base_url), and its key comes from $LAB_KEY. Check" in done.err
+    lab.on("gamma", status=503, message="Busy")
+    assert "pnyx doctor" not in pnyx("ask", "-p", "voting", "Why?").err
+
+
 def test_of_several_hosts_the_doctor_is_named_once(lab: ScriptedHost, tmp_path: Path) -> None:
     with (tmp_path / "lab.toml").open("a") as settings:
         settings.write(f'[providers.other]\nkind = "openai"\nbase_url = "{lab.openai}"\n')

@@ -154,3 +154,17 @@ def test_the_rest_of_a_run_costs_as_many_times_as_expected_as_its_first_calls_di
     low, high = sorted((1.0, times))
     unsure = expectation.total(spent, calls, None)
     assert 0.99 * low * cost <= unsure <= 1.01 * high * max(cost, first)
+
+
+async def test_a_first_run_behind_others_has_room_for_a_reply_under_twice_the_limit(tmp_path: Path) -> None:
+    (seat,) = one = SEATS[:1]
+    claim = Claim.of("first", spec(9.0, "single", seats=one), begun=False)
+    assert claim is not None
+    assert seat.price is not None
+    reply = seat.price.ceiling(0, 2 * 4096)  # one under the limit of the run may be all thinking
+    database = await Database.open(tmp_path / "runs.db")
+    need = await database.write(claim.need)
+    await database.close()
+    assert need is not None
+    assert need.behind >= 2 * reply
+    assert claim.hold(CAPS, 0, 0).amount >= reply

@@ -19,10 +19,15 @@ __all__ = [
     "GROUPS",
     "PLAN",
     "QUESTION_CLASS",
+    "RAISE",
     "REBUTTAL",
     "REVIEW",
     "ReplySize",
 ]
+
+
+RAISE = 2
+"""Times the limit of the run that a reply without an answer is asked for again with."""
 
 
 @dataclass(frozen=True, slots=True)

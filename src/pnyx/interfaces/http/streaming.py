@@ -10,7 +10,8 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
-from sse_starlette import EventSourceResponse, ServerSentEvent
+import sse_starlette
+from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,6 +24,7 @@ from .state import next_page
 
 __all__ = [
     "GZIP_LEVEL",
+    "ServerSentEvent",
     "accepts_gzip",
     "as_stored",
     "encoded",
@@ -37,6 +39,12 @@ __all__ = [
 GZIP_LEVEL = 4
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
+
+
+class ServerSentEvent(sse_starlette.ServerSentEvent):
+    """An event whose lines end as those of OpenAI and Anthropic do: many clients split at "\\n\\n"."""
+
+    DEFAULT_SEPARATOR = "\n"
 
 
 def accepts_gzip(request: Request) -> bool:
@@ -155,5 +163,6 @@ def event_source(
         guarded(),
         headers=headers or run_headers(run_id),
         ping=ping,
+        sep=ServerSentEvent.DEFAULT_SEPARATOR,
         send_timeout=SEND_S,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...core.context.reply_sizes import RAISE
 from ...core.models import Seat, Usage
 from ...core.sycophancy.detect import is_blank
 from ...core.thinking import Thinking
@@ -18,8 +19,6 @@ ENOUGH = 1500
 """Tokens of output that few answers reach: a call that has room for less waits, if room may come."""
 LEAST = 32
 """The lowest limit of output in tokens, while no answer of the run is known."""
-RAISE = 2
-"""Times the limit of the run that a reply without an answer is asked for again with."""
 
 
 class ReplyLimits:

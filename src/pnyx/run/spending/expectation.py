@@ -12,7 +12,7 @@ from hashlib import sha256
 from math import ceil
 from typing import Any, NamedTuple
 
-from ...core.context.reply_sizes import ANSWER
+from ...core.context.reply_sizes import ANSWER, RAISE
 from ...core.models import NUSD, Price, Seat, Usage, cheapest, strongest
 from ...core.protocol import Chosen, ExpectedCalls
 from ...errors import ConfigError
@@ -229,7 +229,7 @@ class _Caller(NamedTuple):
             prompt + image_tokens(seat, spec.files),
             min(most, seat.max_output or most),
             (spec.thinking(seat, "", None).tokens or 0) // 2,
-            spec.output_limit(seat),
+            spec.output_limit(seat, RAISE),
         )
 
     def costs(self, calls: ExpectedCalls) -> tuple[int, int, int]:

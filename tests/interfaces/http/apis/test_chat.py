@@ -48,6 +48,28 @@ async def test_a_completion_can_be_streamed(client: Any) -> None:
     assert chunks[-1].usage.total_tokens > 0
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/chat/completions", {"model": "single", "messages": [{"role": "user", "content": "Why?"}]}),
+        ("/v1/responses", {"model": "single", "input": "Why?"}),
+        (
+            "/v1/messages",
+            {"model": "single", "max_tokens": 9, "messages": [{"role": "user", "content": "?"}]},
+        ),
+        ("/v1/runs", {"question": "Why?", "protocol": "single"}),
+    ],
+)
+async def test_lines_of_a_stream_end_as_those_of_the_other_apis(
+    server: Any, path: str, body: dict[str, Any]
+) -> None:
+    async with server.client() as http:
+        received = (await http.post(path, json={**body, "stream": True})).content
+    assert b"\r" not in received
+    assert received.count(b"\n\n") > 2
+    assert received.endswith(b"\n\n")
+
+
 async def test_a_stream_shows_the_steps_as_reasoning_before_the_answer(client: Any) -> None:
     stream = await client.chat.completions.create(
         model="pnyx/consensus:rounds=1", messages=[{"role": "user", "content": "Why?"}], stream=True

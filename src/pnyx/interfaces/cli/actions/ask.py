@@ -39,6 +39,8 @@ def ask(
     existing = () if responses is None else read_responses(responses)
     flags, question = flags.with_question(question)
     text = read_question(question, output)
+    if not text.strip():
+        raise UsageError('there is no question; give one as an argument, or "-" and text on stdin')
     beside = piped(output, flags) if question not in (None, "-") else ()
     _note_named(question or "", flags, output)
     files = read_flags(settings, output, flags, beside)

@@ -172,15 +172,19 @@ def _wants_text(output: Output) -> bool:
 
 
 def _silent_hosts(settings: Settings, result: Result, progress: Progress) -> dict[str, str]:
-    """Provider -> where it is and where its key comes from, for seats without any reply in a failed run."""
-    if result.status != "failed":
-        return {}
+    """Provider -> where it is and where its key comes from, for seats without any reply.
+
+    Of a run that has not failed, those that do not accept the key: no other run would have them either.
+    """
     names: dict[str, str] = {}
     for drop in result.dropped:
         name = drop["model"].partition(":")[0]
         seat = progress.view.seats[drop["seat"]]
-        if not seat.replied and (url := address(settings, name)):
-            key = _key_words(settings, name) if refuses_key(seat.failure, drop["reason"]) else ""
+        refused = refuses_key(seat.failure, drop["reason"])
+        if seat.replied or not (refused or result.status == "failed"):
+            continue
+        if url := address(settings, name):
+            key = _key_words(settings, name) if refused else ""
             names.setdefault(name, f"{url} (its base_url){key}")
     return names
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field
-from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
 from ...requests.bounds import Document, Name, Text
+from ..streaming import ServerSentEvent
 from .answer import Answer, cut
 from .chat_tools import calls_in, legacy_tools, tools_of, written
 from .conversation import INSTRUCTING, Conversation, Turn, refuse

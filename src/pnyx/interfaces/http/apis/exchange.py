@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import EventSourceResponse
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -26,7 +26,7 @@ from ...service.run_service import RunService
 from ...views.transcript import Transcript, location
 from ..errors import Exact, error_response, refusal
 from ..state import client_left, leaves_at_half_close, owner_of, page_of, service_of, wait_for_disconnect
-from ..streaming import event_source, run_headers
+from ..streaming import ServerSentEvent, event_source, run_headers
 from .answer import Answer, pieces
 from .conversation import Conversation, RefusedError, refuse
 from .deltas import Deltas

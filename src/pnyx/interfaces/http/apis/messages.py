@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field
-from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
 from ....core.caching.regex import regex
@@ -18,6 +17,7 @@ from ....core.text import estimate_tokens
 from ....core.tool_calls import ANY, AUTO, NONE
 from ...requests.bounds import Document, Name
 from ..errors import Exact
+from ..streaming import ServerSentEvent
 from .answer import Answer, cut
 from .conversation import Conversation, Turn, refuse
 from .exchange import Delta, Exchange, Step, Steps

@@ -6,8 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
-from sse_starlette import ServerSentEvent
-
+from ..streaming import ServerSentEvent
 from .answer import Answer, cut
 from .exchange import Delta, Step, Steps
 from .tools import Call, builtin_item
