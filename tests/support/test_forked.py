@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from subprocess import PIPE
@@ -119,3 +120,14 @@ def test_a_broken_pipe_and_a_closed_stdin_reach_it() -> None:
     code, _, err = ended(spawn("protocols", stdout=writing))
     os.close(writing)
     assert (code, err) == (0, b"")
+
+
+def test_what_cannot_be_written_at_the_end_fails_it_as_it_fails_an_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    with open("/dev/full", "w") as full:
+        code, _, err = ended(forked.start(module="this", stdout=full))
+        new = subprocess.run([sys.executable, "-m", "this"], stdout=full, stderr=PIPE, check=False)
+    assert code == new.returncode != 0
+    assert all(b"No space left on device" in said for said in (err, new.stderr))
