@@ -24,10 +24,12 @@ from tests.support.scripted import ScriptedHost
 
 
 def sample(table: str, step: int, *meanings: Any) -> list[tuple[Row, bool]]:
-    """Some rows of a table, by turns with a stream and without: every `step`-th in a thorough run, and else
-    every second of these."""
+    """Some rows of a table, by turns with a stream and without: the first of each status, and every `step`-th,
+    or in a usual run every second of these."""
     found = [row for row in errors(table) if not meanings or row.meaning in meanings]
-    found = found[:: step if THOROUGH else 2 * step]
+    firsts = {row.status: row for row in reversed(found)}.values()
+    some = found[:: step if THOROUGH else 2 * step]
+    found = [row for row in found if row in firsts or row in some]
     return [(row, number % 2 == 0) for number, row in enumerate(found)]
 
 
