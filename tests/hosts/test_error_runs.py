@@ -24,8 +24,8 @@ from tests.support.scripted import ScriptedHost
 
 
 def sample(table: str, step: int, *meanings: Any) -> list[tuple[Row, bool]]:
-    """Some rows of a table, by turns with a stream and without: the first of each status, and every `step`-th,
-    or in a usual run every second of these."""
+    """Some rows of a table, by turns with a stream and without: the first of each status, and every
+    `step`-th, or in a usual run every second of these."""
     found = [row for row in errors(table) if not meanings or row.meaning in meanings]
     firsts = {row.status: row for row in reversed(found)}.values()
     some = found[:: step if THOROUGH else 2 * step]
@@ -75,6 +75,7 @@ async def test_an_error_that_passes_is_tried_again_and_only_the_answer_costs(
     (failed,) = trial.of(CallFailed)
     assert (failed.kind, failed.final) == (row.table, False)
     assert (len(lab.log), trial.reserved) == (2, 0)
+    assert bool(failed.charged_usd) is (row.status in (504, 524))
     charged = trial.reservation if row.status in (504, 524) else 0
     assert trial.spent == charged + lab.bill({"alpha": PRICE}) > charged
     assert trial.result.status == "single"
