@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -39,9 +40,21 @@ def test_parts_of_a_run_give_the_focus_back(tab: Tab, models: ScriptedHost) -> N
     expect(right).to_be_focused()
 
 
-def test_who_cancels_a_run_goes_on_from_its_end(tab: Tab, models: ScriptedHost) -> None:
+def test_who_cancels_a_run_goes_on_from_its_end(tab: Tab, server: Serve, models: ScriptedHost) -> None:
+    """Also if the page draws replies between the key and the end."""
+    pressed = threading.Event()
     models.on("*", hang=True)
-    tab.ask(protocol="voting")
+    models.on("alpha", until=pressed.is_set)
+    run = tab.ask(protocol="voting")
+
+    def cancel_late(route: Route) -> None:
+        pressed.set()
+        while server.get(f"/v1/runs/{run}")["usage"]["calls"] < 1:
+            time.sleep(0.05)
+        time.sleep(0.3)  # for the page to draw it
+        route.continue_()
+
+    tab.page.route("**/cancel", cancel_late)
     press(tab.page.get_by_role("button", name="Cancel", exact=True))
     expect(tab.page.get_by_role("heading", name="Cancelled")).to_be_visible()
     expect(tab.verdict).to_be_focused()
