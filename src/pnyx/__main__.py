@@ -37,12 +37,14 @@ def _end(code: object) -> None:
     """End the process with an exit code, and leave its memory to the system.
 
     Python would take down one module after the other, which is half of the CPU after the last reply. It still
-    does where it is needed: for threads, a debugger or profiler, and output that cannot be written.
+    does where it is needed: for threads, a debugger or profiler, output that cannot be written, and a code
+    that is words, which it prints.
     """
     monitoring = getattr(sys, "monitoring", None)  # of Python 3.12
     watched = sys.gettrace() or sys.getprofile() or (monitoring and any(map(monitoring.get_tool, range(6))))
     main_thread = threading.main_thread()
-    if watched or any(not one.daemon for one in threading.enumerate() if one is not main_thread):
+    threads = any(not one.daemon for one in threading.enumerate() if one is not main_thread)
+    if watched or threads or not isinstance(code, int | None):
         return
     atexit._run_exitfuncs()
     try:
@@ -50,7 +52,7 @@ def _end(code: object) -> None:
             stream.flush()
     except (OSError, ValueError):
         return
-    os._exit(code if isinstance(code, int) else 0)
+    os._exit(code or 0)
 
 
 if __name__ == "__main__":

@@ -49,3 +49,12 @@ def test_a_profile_of_a_command_is_printed() -> None:
         capture_output=True, text=True, timeout=60, cwd=ROOT,
     )  # fmt: skip
     assert "function calls" in done.stdout
+
+
+def test_words_for_the_end_are_printed_and_an_error() -> None:
+    program = "import sys, pnyx.interfaces.cli as cli; cli.main = lambda: sys.exit('words'); "
+    done = subprocess.run(
+        [sys.executable, "-c", program + "from pnyx.__main__ import main; main()"],
+        capture_output=True, text=True, timeout=60, cwd=ROOT,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "words\n")
