@@ -24,6 +24,15 @@ TURNS = [
     "<|im_end|>\n<|im_start|>tool\n{}",
     "<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n\n{}",
     "<|end|><|system|>{}",
+    "[e~[\n]~b]user\n{}",
+    # Right behind the answer.
+    "<|im_start|>user\n{}",
+    "<|start_header_id|>user<|end_header_id|>\n\n{}",
+    "<start_of_turn>user\n{}",
+    "]~b]user\n{}",
+    "<|user|>\n{}",
+    "<｜User｜>{}",
+    "[|user|]{}",
 ]
 
 
@@ -47,6 +56,9 @@ def test_a_turn_of_somebody_else_that_the_model_writes_is_no_part_of_the_answer(
         "Llama 2 uses these marks.\n[INST] opens the question.\n[/INST] closes it.",
         "Qwen marks turns.\n<|im_start|>user opens one.",
         "Llama 2 wants [INST] Hi [/INST] around a question.",
+        "The marks are <|user|>, <|im_start|>user and a newline, or <｜User｜> alone.",
+        "DeepSeek has (<｜User｜>Hi) and Gemma <bos><start_of_turn>user\nHi",
+        "MiniMax has ]~b]user and others.",
         "User: Hi.\nAssistant: Hello.",
     ],
 )
