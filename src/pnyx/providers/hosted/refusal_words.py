@@ -76,7 +76,7 @@ REFUSED = regex(
 NOT_OFFERED = regex(
     r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept|offer|do )|unsupported"
     r"|(?<!service )(?<!temporarily )(?<!currently )unavailable|\bno \w+ support\b|(?:\bcannot"
-    r"|can't) call|(?:requires|with) --"
+    r"|can't) (?:call|use)|(?:requires|with) --"
     r"|no endpoints found that|extra inputs|cannot be used with (?:this|the) model|disabled|不支持",
     re.IGNORECASE,
 )
@@ -109,7 +109,8 @@ SCHEMA = regex(
     r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
     r"|output.?format|required for format|schema in format|guided.?(?:decoding|json)|response.?mime.?type"
     r"|application/json"
-    r"|(?:specified|response) schema|schema in generation.?config|schema is too|schemas contains? too"
+    r"|(?:specified|response) schema|schema (?:keyword|could not|cannot|is not)"
+    r"|结构化(?:输出|响应)|schema in generation.?config|schema is too|schemas contains? too"
     r"|the word '?json",
     re.IGNORECASE,
 )
