@@ -12,9 +12,10 @@ from .reports.report import Report
 __all__ = ["refuses_no_stream", "refuses_stream", "refuses_system"]
 
 _SYSTEM = regex(
-    r"(?:system|developer)[ _]?(?:role|message|prompt|instruction)s?\b[^.]{0,40}(?:\bnot\b|n't|unsupported"
+    r"(?:system|developer)[ _]?(?:role|message|prompt|instruction|field)s?\b[^.]{0,40}(?:\bnot\b|n't"
+    r"|unsupported"
     r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
-    r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
+    r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction|field))"
     r"|developer instruction|(?<!optional system message, )(?:conversation roles|messages) must alternate"
     r"|\bno system (?:role|message|prompt)|['\"`]system['\"`] is not\b"
     r"|only ['\"`]?user['\"`]?(?:,| and) ['\"`]?assistant\b|can only be user or assistant"

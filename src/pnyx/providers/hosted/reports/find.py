@@ -13,6 +13,7 @@ from typing import Any
 from ....core.caching.regex import regex
 from ..failure_codes import MINIMAX, status_of_code
 from ..page_titles import is_xml, page_title, xml_code
+from ..waits import fields_of_waits
 from .read import has_words, read_failure, spelt, status_number
 from .report import Report
 from .texts import first_document
@@ -22,6 +23,11 @@ __all__ = ["read_report", "report", "unknown_words"]
 
 def report(document: Any) -> Report | None:
     """The failure that a reply's document reports; None for a document without one."""
+    found = _report(document)
+    return found and replace(found, waits=fields_of_waits(document))
+
+
+def _report(document: Any) -> Report | None:
     if not isinstance(document, Mapping):
         return None
     if not document.keys() & _REPORTS:
