@@ -293,7 +293,8 @@ BAD_KEY = regex(
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
     r"|\blogin fail|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
-    r"|(?:malformed|invalid|missing|bad|no|empty) authori[sz]ation\b|\bheader\.(?:authori[sz]ation|x-api-key)\b"
+    r"|(?:malformed|invalid|missing|bad|no|empty) authori[sz]ation\b|\bheader\.(?:authori[sz]ation"
+    r"|x-api-key)\b"
     r"|无效的?(?:令牌|密钥)|(?:令牌|密钥)(?:无效|已?过期)"
     r"|not authenticated|NoAuthError|\bno permission\b|请先登录"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
