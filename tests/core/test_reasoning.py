@@ -176,6 +176,8 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
             "",
             "<details><summary>Thinking</summary>a</details>",
         ),
+        ("/think\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|><|endofturn|>", "a", "b"),
+        ("<|im_start|>assistant/think\na<|im_end|>\n<|im_start|>assistant\nb", "a", "b"),
         # Tags that a sentence names.
         ("<think> and </think> are tags.", "", "<think> and </think> are tags."),
         ("[THINK], [/THINK]\nor `<think>`", "", "[THINK], [/THINK]\nor `<think>`"),
@@ -341,6 +343,12 @@ def test_only_what_may_become_a_tag_is_held_back() -> None:
     assert splitter.add("\n") == ""
     assert splitter.add("more") == "</s>\nmore"
     assert splitter.end() == ""
+
+
+def test_the_text_behind_blocks_in_blocks_waits_for_their_closing_tags() -> None:
+    text = "<think>a<think>b<think>c</think>d</think>e</think>f"
+    splitter = ReasoningSplitter()
+    assert "".join([*map(splitter.add, text), splitter.end()]) == "f"
 
 
 def test_many_tags_in_many_pieces_give_the_same_as_the_whole() -> None:

@@ -25,7 +25,13 @@ TURNS = [
     "<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n\n{}",
     "<|end|><|system|>{}",
     "[e~[\n]~b]user\n{}",
+    '<|close|>message<|sep|><|end_of_msg|><|open|>message role="user"<|sep|>{}',
+    "<|role_end|><role>HUMAN</role>{}",
+    "<|message_sep|>\n\nuser<|role_sep|>\n{}",
+    "<|im_end|><|im_start|>user<|im_sep|>{}",
     # Right behind the answer.
+    '<|open|>message role="user"<|sep|>{}',
+    "<role>HUMAN</role>{}",
     "<|im_start|>user\n{}",
     "<|start_header_id|>user<|end_header_id|>\n\n{}",
     "<start_of_turn>user\n{}",

@@ -89,6 +89,12 @@ FORMS = [
         "",
     ),
     (
+        "kimi k3, a document",
+        '<|open|>tools<|sep|><|open|>call tool="add" index="1"<|sep|><|open|>json type="object"<|sep|>'
+        '{"x": 1}<|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>',
+        "",
+    ),
+    (
         "inkling",
         '<|message_model|><|content_invoke_tool_json|>{"name": "add", "args": {"x": 1}}<|end_message|>',
         "",
@@ -142,6 +148,19 @@ def test_a_call_may_end_thoughts_without_a_closing_tag(text: str) -> None:
     assert written_calls(f"<think>I add.{text} No.", NAMES) == []
     assert written_calls(f"<think>I add.{text}</think>", NAMES) == []
     assert [call.name for call in written_calls(f"<think>{text} No.{text}", NAMES)] == ["add"]
+
+
+@rows(
+    "text",
+    [
+        '<|open|>call tool="add" index="1"<|sep|><|open|>argument key="x" type="string"<|sep|>1'
+        "<|close|>argument<|sep|><|close|>call<|sep|>",
+        '<｜DSML｜invoke name="add"><｜DSML｜parameter name="x" string="true">1</｜DSML｜parameter>'
+        "</｜DSML｜invoke>",
+    ],
+)
+def test_an_argument_that_is_marked_as_text_is_text(text: str) -> None:
+    assert [call.arguments for call in written_calls(text, NAMES)] == [{"x": "1"}]
 
 
 @rows("name, text", TEXTS)

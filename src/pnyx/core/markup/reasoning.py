@@ -82,7 +82,8 @@ class ReasoningSplitter:
         self._wrapper = ""
         self._has_tags, self._is_first, self._is_over = False, True, False
         self._unpaired: set[str] = set()
-        self._waits, self._waiting = False, ""
+        self._waits, self._waiting = 0, ""
+        """How many closing tags the text behind a block in a block waits for."""
         self._line = _Line()
 
     @property
@@ -192,10 +193,8 @@ class ReasoningSplitter:
         if tag.closes:
             self._block_name, self._line = "", _Line()
             # What follows a block in a block is an answer only if no closing tag comes behind it.
-            self._waits = self._waits or (
-                f"<{tag.name}" in block.lower()
-                and any(_opens(one, block, tag.name) for one in tags(block, 0))
-            )
+            if f"<{tag.name}" in block.lower():
+                self._waits += sum(_opens(one, block, tag.name) for one in tags(block, 0))
 
     def _close_by_another_name(self) -> str:
         """End a block that its own closing tag never ends at another one, and return the answer after it."""
@@ -311,7 +310,7 @@ class ReasoningSplitter:
     def _restart(self, tag: Tag, out: list[str]) -> None:
         """Make all text before the tag reasoning, unless it turns out that nothing follows the tag."""
         before, self._taken_back = "".join(self._answer), self._waiting + "".join(out)
-        self._waits, self._waiting = False, ""
+        self._waits, self._waiting = max(self._waits - 1, 0), ""
         out.clear()
         if self._has_tags and before.strip():
             self._previous_answer, self._previous_start = self._answer, self._start

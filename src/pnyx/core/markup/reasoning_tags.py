@@ -91,6 +91,7 @@ _END_TOKENS = (
         "<_end>",
         "<sep>",
         "<extra_id_1>",
+        "</longcat_s>",
     ),
     *("<|im_start|>assistant", "<start_of_turn>", "<|start_header_id|>assistant<|end_header_id|>"),
     *("[END FINAL RESPONSE]", "[/INST]", "[gMASK]", "<pad>", "[PAD]"),
@@ -98,16 +99,21 @@ _END_TOKENS = (
 """Tokens by which chat templates end a turn, or begin the next one."""
 _TURN = r"(?i:<\|(?:im_start|start|start_header_id|start_of_role|turn)\|?>|<start_of_turn>|\]~b\])"
 _ROLES = "user|human|system|developer|tool|ipython|environment|observation"
-_OTHER_MARKS = ("[INST]", "[|user|]", "[|system|]")
+_OTHER_MARKS = (
+    *("[INST]", "[|user|]", "[|system|]"),
+    *(f"<role>{role}</role>" for role in ("HUMAN", "SYSTEM", "OBSERVATION")),  # of Ling
+)
 _OTHER_TURN = (
     rf"(?:{_TURN}(?i:{_ROLES})"
     rf"|(?i:<\|(?:im_|message_)?(?:{_ROLES}|prompter)(?:_token)?\|>|<｜(?:{_ROLES})｜>)"
+    rf"|<\|open\|>message role=\"(?:{_ROLES})\"[^<>\n]{{0,80}}<\|sep\|>"  # Kimi K3
+    rf"|<\|message_sep\|>\s{{0,4}}(?:{_ROLES})<\|role_sep\|>"  # GigaChat
     rf"|{'|'.join(map(re.escape, _OTHER_MARKS))})"
 )
 """What begins a turn of somebody else in chat templates."""
 OTHER_TURN = regex(
-    rf"{_OTHER_TURN}(?P<is_written>\s*\n|<\|(?:end_header_id|end_of_role|message)\|>"
-    r"|(?:(?<=｜>)|(?<=\|\]))(?=[^\W_]))?"
+    rf"{_OTHER_TURN}(?P<is_written>\s*\n|<\|(?:end_header_id|end_of_role|message|im_sep|im_middle)\|>"
+    r"|(?<=\|sep\|>)|(?<=_sep\|>)|(?:(?<=｜>)|(?<=\|\])|(?<=</role>))(?=[^\W_]))?"
 )
 """is_written: whether the turn begins as templates write it, and not as the word of a sentence."""
 _CUT_TOKEN = r"(?:<\|[A-Za-z]\w{2,43}\|?|<｜(?!tool)[^｜<>\s]{1,30}｜?)(?=\s*\Z)"
@@ -125,7 +131,7 @@ _SEQUENCE = regex(rf"(?:{_END_TOKEN}\s*)+")
 
 BOXES = (
     *("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>", "<|START_TEXT|>", "<|begin_of_solution|>"),
-    *("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+    *("<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>"),
 )
 """Tokens around the final answer of GLM's models that see, of Command A, OpenThinker and Kimi K3: part of no
 text."""
@@ -134,7 +140,7 @@ TURN_STARTS = (
     *("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<｜Assistant｜>", "<|assistant|>", "<|im_assistant|>"),
     *("<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<bos>", "<s> ", "[/INST]", "[|assistant|]"),
     *("<|start|>assistant<|message|>", "<|message|>", "<|message_model|>", "<|begin|>assistant"),
-    *("<think/>", "<think />"),
+    *('<|open|>message role="assistant"<|sep|>', "<role>ASSISTANT</role>", "<think/>", "<think />"),
 )
 """Tokens by which chat templates begin the turn of the model, or say that it does not think, which a
 server may leave before its text."""
@@ -149,6 +155,10 @@ BARE = (
     regex(
         r"(?s)\s*Here(?: i|')s my thought process:(?P<reasoning>.+?)Here(?: i|')s my response:(?P<answer>.*)"
     ),
+    regex(
+        r"(?s)\s*(?:<\|im_start\|>assistant)?/think\n(?P<reasoning>.+?)<\|im_end\|>\s*<\|im_start\|>assistant\n"
+        r"(?P<answer>.*)"
+    ),
     regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
     regex(r"(?s)\s*\*Thinking\.\.\.\*\s*\n(?P<reasoning>(?:>[^\n]*\n\s*)+)(?P<answer>[^>\s].*)"),
     regex(r"(?s)\s*Here are my reasoning steps:(?P<reasoning>.+?)\[BEGIN FINAL RESPONSE\](?P<answer>.*)"),
@@ -162,8 +172,8 @@ BARE = (
     ),
 )
 """Replies whose thoughts stand between words, or in tags that are often text: of gpt-oss whose server has
-taken out the special tokens, and left the names of the channels; of Granite; of Apriel; of what prints them
-for people, as Ollama, Poe and gateways do."""
+taken out the special tokens, and left the names of the channels; of Granite; of HyperCLOVA X; of Apriel; of
+what prints them for people, as Ollama, Poe and gateways do."""
 _BARE_STARTS = (
     *(
         "analysis",
@@ -171,13 +181,20 @@ _BARE_STARTS = (
         "Here's my thought process:",
         "Here are my reasoning steps:",
     ),
-    *("Thinking...\n", "*Thinking...*"),
+    *("Thinking...\n", "*Thinking...*", "/think\n", "<|im_start|>assistant/think\n"),
     *(f"<{name}>" for name in _LONE_NAMES),
     *(f"{box}{end}<summary>{title}" for box in _BOX_OPENS for end in ("", "\n") for title in _TITLES),
 )
 BARE_ENDS = (
     *(f"</{name}>" for name in _LONE_NAMES),
-    *("assistantfinal", "s my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.", "\n\n"),
+    *(
+        "assistantfinal",
+        "s my response:",
+        "[BEGIN FINAL RESPONSE]",
+        "...done thinking.",
+        "<|im_start|>assistant\n",
+        "\n\n",
+    ),
 )
 
 _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *_OTHER_MARKS, *BOXES)
@@ -196,7 +213,7 @@ _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|[a-z]{{1,16}}_never_used_[0-9a-f]{{0,40}}|{_NAME}{_ATTRIBUTES}))"
     r"|<\[\w{0,68}\]?|<｜[^｜<>\n]{0,30}｜?"
     rf"|(?i:<details\s[^<>\n]{{0,170}})|{_TURN}[A-Za-z]{{0,10}}(?:<\|?[a-z_]{{0,16}}\|?)?|\](?:~b?)?"
-    r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
+    r"|(?:<\|(?:end|start|channel|constrain|open|message_sep)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
 )
 
 

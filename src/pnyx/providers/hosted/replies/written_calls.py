@@ -34,6 +34,7 @@ _BEFORE_JSON = regex(
     # Kimi
     rf"|<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME})(?::\d+)?\s*"
     r"<\|tool_call_argument_begin\|>\s*(?=\{)"
+    rf"|<\|open\|>call tool=\"(?P<kimi_3>{_NAME})\"[^<>]*<\|sep\|><\|open\|>json[^<>]*<\|sep\|>\s*(?=\{{)"
     # DeepSeek
     rf"|<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?P<deepseek>{_NAME})"
     r"(?:<｜tool▁sep｜>)?\s*(?:```json\s*)?(?=\{)"
@@ -82,7 +83,11 @@ _FORMS = (
         for mark in ("", "｜DSML｜", "steptml:")
     ),
     _Form(  # Kimi K3
-        regex(rf"<\|open\|>call tool=\"({_NAME})\"[^<>]*<\|sep\|>(.*?)<\|close\|>call<\|sep\|>", re.DOTALL),
+        regex(
+            rf"<\|open\|>call tool=\"({_NAME})\"[^<>]*<\|sep\|>\s*((?:<\|open\|>argument.*?)?)"
+            r"<\|close\|>call<\|sep\|>",
+            re.DOTALL,
+        ),
         "<|close|>call<|sep|>",
         regex(
             r"<\|open\|>argument key=\"([^\"]+)\"[^<>]*<\|sep\|>(.*?)<\|close\|>argument<\|sep\|>", re.DOTALL
@@ -105,7 +110,7 @@ _FORMS = (
 _MARKS = regex(
     r"</?(?:(?:[a-z]+[:_])?tool_calls?|function_calls?|tools?|function|｜DSML｜(?:function|tool)_calls|TOOLCALL)>"
     r"|<\|/?(?:tool_calls?|python_tag|call|action_(?:start|end)|plugin|message_model|end_message)[a-z_]{0,24}\|>"
-    r"|<\|(?:START|END)_ACTION\|>|<\|(?:open|close)\|>tools<\|sep\|>|(?:function)?<｜tool[▁_]sep｜>|<｜tool[▁_][^｜<>]{1,24}｜>"
+    r"|<\|(?:START|END)_ACTION\|>|<\|(?:open|close)\|>(?:tools|call|json)<\|sep\|>|(?:function)?<｜tool[▁_]sep｜>|<｜tool[▁_][^｜<>]{1,24}｜>"
 )
 """What may stand around calls and between them."""
 _ARGUMENTS = ("arguments", "parameters", "args")
@@ -179,8 +184,17 @@ def _field_calls(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
         for call in _closed(form.call, text, form.call_end):
             if call[1] in names:
                 fields = _closed(form.field, call[2], form.field_end)
-                arguments = {field[1].strip(): _value(field[2]) for field in fields}
+                arguments = {field[1].strip(): _argument(field) for field in fields}
                 yield WrittenCall(call[1], arguments, call.start(), call.end())
+
+
+def _argument(field: re.Match[str]) -> Any:
+    before = field.string[field.start() : field.start(2)]
+    return field[2] if any(mark in before for mark in _IS_TEXT) else _value(field[2])
+
+
+_IS_TEXT = ('type="string"', 'string="true"')
+"""What says that the value of a field is text, even if it is written as a number."""
 
 
 def _closed(form: re.Pattern[str], text: str, end: str) -> Iterator[re.Match[str]]:

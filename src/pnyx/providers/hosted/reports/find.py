@@ -126,7 +126,7 @@ _FIVE = regex(r"[45]\d{4}")
 
 def _is_no_failure(found: Any) -> bool:
     """Whether an error says that there is none, as some gateways send beside every answer."""
-    values = found.values() if isinstance(found, Mapping) else (found,)
+    values = found.values() if isinstance(found, Mapping) else found if isinstance(found, list) else (found,)
     return all(value in (None, 0, 200) or str(value).strip().lower() in _NO_FAILURE for value in values)
 
 
