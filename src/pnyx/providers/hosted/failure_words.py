@@ -84,6 +84,7 @@ SPENT = regex(
     r"|failed|rejected)"
     r"|(?:subscription|plan|package) (?:has |is |was )?(?:expired|ended|inactive|cancel|required)"
     r"|used (?:up )?all (?:of )?(?:your|the) credits|no (?:remaining|more) tokens in"
+    r"|requires? an? (?:\w+ )?subscription|from your extra usage|model service has been paused"
     r"|(?:allowance|quota|credits?|budget) (?:(?:is|was|are|has been|have been) )?(?:all )?spent\b"
     r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
@@ -292,7 +293,8 @@ BAD_KEY = regex(
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
     r"|\blogin fail|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
-    r"|(?:malformed|invalid|missing|bad|no|empty) authori[sz]ation\b|authori[sz]ation: field required"
+    r"|(?:malformed|invalid|missing|bad|no|empty) authori[sz]ation\b|\bheader\.(?:authori[sz]ation"
+    r"|x-api-key)\b"
     r"|无效的?(?:令牌|密钥)|(?:令牌|密钥)(?:无效|已?过期)"
     r"|not authenticated|NoAuthError|\bno permission\b|请先登录"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",

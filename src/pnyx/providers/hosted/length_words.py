@@ -44,7 +44,8 @@ TOO_LONG = regex(
     r"|request (?:body )?size\b[^.]{0,20}exceed|text fields that are too large|payload too large"
     r"|max(?:imum)? tokens of \d+ exceeded"
     r"|(?:unable to|cannot) fit (?:\w+ ){0,2}(?:prompt|input|messages?|conversation)"
-    r"|max_tokens must be at least 1, got -|tokens? ?(?:总?数量?)?超|length limit exceeded|prompt: length"
+    r"|max_tokens must be at least 1, got (?:-|0\b)|tokens? ?(?:总?数量?)?超"
+    r"|length limit exceeded|prompt: length"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message|conversation|request"
     r"|text|chat)|shorten (?:it|them)\b"

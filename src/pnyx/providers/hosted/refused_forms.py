@@ -22,7 +22,8 @@ _SYSTEM = regex(
     r"|role\b[^.]{0,20}should be 'user' or 'assistant'|system message must be at the"
     r"|first message\b(?:[^.]{0,20}\brole\b[^.]{0,20})? must be (?:from )?(?:the |an? )?['\"`]?user"
     r"|messages\[0\]\W{1,3}role must be user|role:? ['\"`]?system['\"`]? (?:is )?not"
-    r"|(?:unsupported|unexpected|invalid|unknown) (?:role|value)\b:? ['\"`\\]*(?:system|developer)\b"
+    r"|(?:unsupported|unexpected|invalid|unknown) (?:message )?(?:role|value)\b:? ['\"`\\]*"
+    r"(?:system|developer)\b"
     r"|unknown variant `(?:system|developer)`|不支持 ?['\"`]?(?:system|系统)",
     re.IGNORECASE,
 )

@@ -23,20 +23,19 @@ __all__ = ["read_report", "report", "unknown_words"]
 
 def report(document: Any) -> Report | None:
     """The failure that a reply's document reports; None for a document without one."""
+    if not isinstance(document, Mapping):
+        return None
+    if not document.keys() & _REPORTS and any(document.get(name) for name in _ANSWERS):
+        return None
     found = _report(document)
     return found and replace(found, waits=fields_of_waits(document))
 
 
-def _report(document: Any) -> Report | None:
-    if not isinstance(document, Mapping):
-        return None
-    if not document.keys() & _REPORTS:
-        # DeepInfra has a failure by another spelling beside no choices.
-        if any(document.get(name) for name in _ANSWERS):
-            return None
-        if document.keys() & _ANSWERS and not spelt(document).keys() & _REPORTS:
-            said = report({name: document[name] for name in ("message", "msg", "detail") if name in document})
-            return said and replace(said, may_be_note=True)
+def _report(document: Mapping[str, Any]) -> Report | None:
+    # DeepInfra has a failure by another spelling beside no choices.
+    if document.keys() & _ANSWERS and not spelt(document).keys() & _REPORTS:
+        said = report({name: document[name] for name in ("message", "msg", "detail") if name in document})
+        return said and replace(said, may_be_note=True)
     document = spelt(document)
     if (found := document.get("error")) and not _is_no_failure(found):
         return read_failure(document if found is True else found, document)

@@ -98,7 +98,7 @@ _CODE = regex(r"(?<![\w.])(?=\w{0,80}(?:_|[a-z][A-Z]))[A-Za-z]\w{1,80}(?![\w.])"
 """A code of several words."""
 _ONE_STATUS = r"(4(?!00|22)\d\d|5\d\d)\b(?![,.]\d)"
 _STATUS = regex(
-    rf"\A\W{{0,2}}{_ONE_STATUS}|\b(?:HTTP|error|status)(?:\W{{1,3}}(?:code|status))?\W{{1,4}}{_ONE_STATUS}",
+    rf"\A(?:\[4(?:00|22)\])?\W{{0,2}}{_ONE_STATUS}|\b(?:HTTP|error|status)(?:\W{{1,3}}(?:code|status))?\W{{1,4}}{_ONE_STATUS}",
     re.IGNORECASE,
 )
 """A status among the words, as clients write it; 400 and 422 say nothing beside them."""
