@@ -83,9 +83,10 @@ docs: setup ## build the site of the documents into build/site; fails on a link 
 docs-serve: setup ## build the site of the documents and show it at http://127.0.0.1:8000
 	@$(BIN)/python -m tests.docs.site --serve
 
-# Side by side, because installing waits for the network, and the types are read by one process.
+# Side by side, because installing waits for the network, and the types are read by one process. BESIDE: further
+# checks that use the time of the other core.
 test: setup ## all checks: lint, types, the page, tests
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types web $(NODE_CLIENTS) compiled-tests
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types web $(NODE_CLIENTS) compiled-tests $(BESIDE)
 	@$(BIN)/python -m pytest $(SHARED)
 
 # Compiles the tests once, while another core reads the types: else each process of pytest would compile them all.
