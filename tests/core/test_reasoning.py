@@ -169,6 +169,19 @@ def test_channels_other_than_the_final_one_are_reasoning() -> None:
         ("analysis2 + 2 is 4.assistantfinalIt is 4.", "2 + 2 is 4.", "It is 4."),
         ("analysis\u7528\u6237\u95ee 2 + 2\u3002assistantfinal4", "\u7528\u6237\u95ee 2 + 2\u3002", "4"),
         ("Here is my thought process:\na\n\nHere is my response:\nb", "a", "b"),
+        ("Here's my thought process: a\nHere's my response: b", "a", "b"),
+        ("<details><summary>Thinking</summary>a</details>\nc", "a", "c"),
+        (
+            "<details><summary>Thinking</summary>a</details>",
+            "",
+            "<details><summary>Thinking</summary>a</details>",
+        ),
+        ("/think\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|><|endofturn|>", "a", "b"),
+        ("<|im_start|>assistant/think\na<|im_end|>\n<|im_start|>assistant\nb", "a", "b"),
+        # Tags that a sentence names.
+        ("<think> and </think> are tags.", "", "<think> and </think> are tags."),
+        ("[THINK], [/THINK]\nor `<think>`", "", "[THINK], [/THINK]\nor `<think>`"),
+        ("<think>And so on.</think>b", "And so on.", "b"),
         (
             "Here are my reasoning steps:\na\n[BEGIN FINAL RESPONSE]\nb\n[END FINAL RESPONSE]\n<|end|>",
             "a",
@@ -235,6 +248,13 @@ FRAGMENTS = st.sampled_from(
         *(
             "<|channel>thought",
             "<channel|>",
+            "<|content_thinking|>",
+            "<|content_text|>",
+            "<|open|>think<|sep|>",
+            "<|close|>think<|sep|>",
+            "<|close|>response<|sep|>",
+            "]~b]",
+            "and",
             "</s>",
             "<|im_end|>",
             "<|endoftext|>",
@@ -323,6 +343,12 @@ def test_only_what_may_become_a_tag_is_held_back() -> None:
     assert splitter.add("\n") == ""
     assert splitter.add("more") == "</s>\nmore"
     assert splitter.end() == ""
+
+
+def test_the_text_behind_blocks_in_blocks_waits_for_their_closing_tags() -> None:
+    text = "<think>a<think>b<think>c</think>d</think>e</think>f"
+    splitter = ReasoningSplitter()
+    assert "".join([*map(splitter.add, text), splitter.end()]) == "f"
 
 
 def test_many_tags_in_many_pieces_give_the_same_as_the_whole() -> None:

@@ -24,6 +24,21 @@ TURNS = [
     "<|im_end|>\n<|im_start|>tool\n{}",
     "<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n\n{}",
     "<|end|><|system|>{}",
+    "[e~[\n]~b]user\n{}",
+    '<|close|>message<|sep|><|end_of_msg|><|open|>message role="user"<|sep|>{}',
+    "<|role_end|><role>HUMAN</role>{}",
+    "<|message_sep|>\n\nuser<|role_sep|>\n{}",
+    "<|im_end|><|im_start|>user<|im_sep|>{}",
+    # Right behind the answer.
+    '<|open|>message role="user"<|sep|>{}',
+    "<role>HUMAN</role>{}",
+    "<|im_start|>user\n{}",
+    "<|start_header_id|>user<|end_header_id|>\n\n{}",
+    "<start_of_turn>user\n{}",
+    "]~b]user\n{}",
+    "<|user|>\n{}",
+    "<｜User｜>{}",
+    "[|user|]{}",
 ]
 
 
@@ -47,11 +62,19 @@ def test_a_turn_of_somebody_else_that_the_model_writes_is_no_part_of_the_answer(
         "Llama 2 uses these marks.\n[INST] opens the question.\n[/INST] closes it.",
         "Qwen marks turns.\n<|im_start|>user opens one.",
         "Llama 2 wants [INST] Hi [/INST] around a question.",
+        "The marks are <|user|>, <|im_start|>user and a newline, or <｜User｜> alone.",
+        "DeepSeek has (<｜User｜>Hi) and Gemma <bos><start_of_turn>user\nHi",
+        "MiniMax has ]~b]user and others.",
         "User: Hi.\nAssistant: Hello.",
     ],
 )
 def test_an_answer_may_explain_turns(text: str) -> None:
     assert split(f"{text} So.") == ("", f"{text} So.", 0)
+
+
+@rows("text", ['{"vote": "A"}', "It is **4**", "It is 4 (four)", "| 4 |", "4"])
+def test_a_turn_of_somebody_else_may_stand_right_behind_any_end(text: str) -> None:
+    assert split(f"{text}<|im_start|>user\nIs 5?") == ("", text, 0)
 
 
 @rows("token", ["<|endoftext|", "<|endofte", "<|im_en", "<|eot_id", "<｜end▁of▁sentence｜", "<｜end"])

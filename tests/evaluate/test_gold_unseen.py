@@ -22,7 +22,6 @@ from pnyx.evaluate.analysis.arms import ORACLE as BEST_POSSIBLE
 from pnyx.evaluate.analysis.arms import Column, arms
 from pnyx.evaluate.analysis.log import Log, Row
 from pnyx.evaluate.datasets import load
-from pnyx.evaluate.execution.inspect_plugin import item_task
 from pnyx.evaluate.grading.grade import grade
 from pnyx.evaluate.items import Item
 from pnyx.evaluate.replay import replay as module
@@ -197,6 +196,9 @@ def items() -> list[Item]:
 
 
 def test_models_are_asked_the_same_whatever_the_gold(items: list[Item]) -> None:
+    # Inspect takes a second to import, in each process that collects tests.
+    from pnyx.evaluate.execution.inspect_plugin import item_task
+
     for item in items:
         other = replace(item, target=item.choices[0] if item.choices else "no such answer", grader=None)
         assert other.prompt == item.prompt

@@ -56,6 +56,11 @@ def test_an_output_limit_is_lowered_in_any_language() -> None:
     assert {sentence: limit for sentence, limit in limits.items() if limit != 8192} == {}
 
 
+def test_instructions_are_moved_in_any_language_where_there_is_no_system_role() -> None:
+    turns = {sentence: answer(reported(sentence)).body["messages"] for sentence in SENTENCES["system"]}
+    assert {sentence: messages for sentence, messages in turns.items() if len(messages) != 1} == {}
+
+
 def test_a_failure_in_chinese_has_its_kind_in_traditional_characters_too() -> None:
     table = tomllib.loads(FAILURES.read_text(encoding="utf-8"))["chinese"]
     simplified, traditional = ("".join(table[name]) for name in ("simplified", "traditional"))

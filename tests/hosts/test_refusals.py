@@ -310,3 +310,13 @@ def test_a_sentence_with_both_names_of_the_output_limit_renames_it(words: str) -
     assert found.gone == {"max_tokens"}
     assert found.change is not None
     assert found.change.note == "takes max_completion_tokens instead of max_tokens"
+
+
+@rows("limit, thoughts", [(32_000 - 1, 2000), (3000, 1976), (2048, 1024), (2000, None)])
+def test_a_lowered_output_limit_leaves_room_for_an_answer_behind_the_thoughts(
+    limit: int, thoughts: int | None
+) -> None:
+    words = f"max_tokens: 32000 > {limit}, which is the maximum allowed number of output tokens"
+    body = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": words}})
+    found = answer(Row("anthropic", "alpha", 400, body)).body
+    assert (found["max_tokens"], found.get("thinking", {}).get("budget_tokens")) == (limit, thoughts)

@@ -13,6 +13,7 @@ import pytest
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, Message
 from pnyx.providers.hosted.provider import open_hosted
+from tests.support.rows import rows
 
 STREAM = (
     b'data: {"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}],'
@@ -151,6 +152,38 @@ async def test_an_error_inside_a_reply_is_tried_again_after_the_wait_of_its_head
     error = await ask(b"HTTP/1.1 200 OK\r\nRetry-After: 7\r\n\r\n" + body)
     assert isinstance(error, ProviderError)
     assert error.retry_after == wait
+
+
+@rows(
+    "behind",
+    [b"data: [DONE]\n\n", b"}", b"\0", b"0\r\n\r\n", b"<!-- cached -->", b"HTTP/1.1 400 Bad\r\n\r\n"],
+)
+async def test_a_reply_is_read_whatever_comes_behind_it(behind: bytes) -> None:
+    chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(STREAM), STREAM)
+    length = b"Content-Length: %d" % len(STREAM)
+    twice = length + b"\r\nX: y\r\n" + length.lower()
+    for head, body in ((length, STREAM), (twice, STREAM), (b"Transfer-Encoding: chunked", chunk)):
+        reply = await ask(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + body + behind)
+        assert isinstance(reply, Completion), reply
+        assert reply.text == "Yes."
+
+
+@pytest.mark.parametrize("chunk", [b"53d\n{}\n", b"-1\r\n{}\r\n", b"2\r\n{}junk\r\n"])
+async def test_a_body_that_is_no_http_breaks_off(chunk: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"}")
+        writer.write(head + chunk)
+        await reader.read()  # a host that waits, as it does for the next request
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        async with asyncio.timeout(10):
+            error = await call(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1")
+    assert isinstance(error, ProviderError)
+    assert error.billed
+    assert "the answer broke off: " in str(error)
 
 
 async def test_a_compressed_stream_that_breaks_off_behind_its_end_is_whole() -> None:

@@ -75,7 +75,57 @@ FORMS = [
         '<|constrain|>json<|message|>{"x": 1}<|call|>',
         "<|channel|>analysis<|message|>a",
     ),
+    (
+        "deepseek v4",
+        '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="add">\n<｜DSML｜parameter name="x" string="false">1'
+        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+        "",
+    ),
+    (
+        "kimi k3",
+        '<|open|>tools<|sep|><|open|>call tool="add" index="1"<|sep|>'
+        '<|open|>argument key="x" type="number"<|sep|>1'
+        "<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        "",
+    ),
+    (
+        "kimi k3, a document",
+        '<|open|>tools<|sep|><|open|>call tool="add" index="1"<|sep|><|open|>json type="object"<|sep|>'
+        '{"x": 1}<|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>',
+        "",
+    ),
+    (
+        "inkling",
+        '<|message_model|><|content_invoke_tool_json|>{"name": "add", "args": {"x": 1}}<|end_message|>',
+        "",
+    ),
+    (
+        "command a",
+        '<|START_ACTION|>[\n{"tool_call_id": "0", "tool_name": "add", "parameters": {"x": 1}}\n]'
+        "<|END_ACTION|>",
+        "",
+    ),
+    ("gemma", "<|tool_call>call:add{x:1}<tool_call|>", ""),
+    ("lfm", "<|tool_call_start|>[add(x=1)]<|tool_call_end|>", ""),
+    ("phi, a list", '<|tool_call|>[{"name": "add", "arguments": {"x": 1}}]<|/tool_call|>', ""),
+    ("nemotron", '<TOOLCALL>[{"name": "add", "arguments": {"x": 1}}]</TOOLCALL>', ""),
+    ("hunyuan", '<tool_calls>[{"name": "add", "arguments": {"x": 1}}]</tool_calls>', ""),
+    ("longcat", '<longcat_tool_call>{"name": "add", "arguments": {"x": 1}}</longcat_tool_call>', ""),
+    ("internlm", '<|action_start|><|plugin|>{"name": "add", "parameters": {"x": 1}}<|action_end|>', ""),
+    (
+        "seed",
+        "<seed:tool_call>\n<function=add>\n<parameter=x>1</parameter>\n</function>\n</seed:tool_call>",
+        "",
+    ),
+    (
+        "step",
+        '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="add">'
+        '<steptml:parameter name="x">1</steptml:parameter></steptml:invoke>'
+        "<｜tool_call_end｜><｜tool_calls_end｜>",
+        "",
+    ),
 ]
+ENDS_OF_THOUGHTS = [text for name, text, _ in FORMS if name in ("glm", "kimi", "kimi k3", "gemma")]
 TEXTS = [
     ("code", '```\n<tool_call>\n{"name": "add", "arguments": {"x": 1}}\n</tool_call>\n```'),
     ("another tool", '<tool_call>{"name": "rm", "arguments": {}}</tool_call>'),
@@ -92,12 +142,37 @@ def test_a_call_of_an_offered_tool_is_read_from_text(name: str, text: str, rest:
     assert text_without(text, calls) == rest
 
 
+@rows("text", ENDS_OF_THOUGHTS)
+def test_a_call_may_end_thoughts_without_a_closing_tag(text: str) -> None:
+    assert [call.name for call in written_calls(f"<think>I add.{text}<|im_end|>", NAMES)] == ["add"]
+    assert written_calls(f"<think>I add.{text} No.", NAMES) == []
+    assert written_calls(f"<think>I add.{text}</think>", NAMES) == []
+    assert [call.name for call in written_calls(f"<think>{text} No.{text}", NAMES)] == ["add"]
+
+
+@rows(
+    "text",
+    [
+        '<|open|>call tool="add" index="1"<|sep|><|open|>argument key="x" type="string"<|sep|>1'
+        "<|close|>argument<|sep|><|close|>call<|sep|>",
+        '<｜DSML｜invoke name="add"><｜DSML｜parameter name="x" string="true">1</｜DSML｜parameter>'
+        "</｜DSML｜invoke>",
+    ],
+)
+def test_an_argument_that_is_marked_as_text_is_text(text: str) -> None:
+    assert [call.arguments for call in written_calls(text, NAMES)] == [{"x": "1"}]
+
+
 @rows("name, text", TEXTS)
 def test_text_about_a_call_is_text(name: str, text: str) -> None:
     assert written_calls(text, NAMES) == []
 
 
-@pytest.mark.parametrize("text", [FORMS[0][1], FORMS[-2][1], FORMS[-1][1]], ids=["hermes", "gpt-oss", "to"])
+@pytest.mark.parametrize(
+    "text",
+    [FORMS[0][1], *(text for name, text, _ in FORMS if "gpt-oss" in name)],
+    ids=["hermes", "gpt-oss", "to"],
+)
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_host_that_passes_calls_on_as_text_is_read_like_one_that_reads_them(
     lab: ScriptedHost, text: str, stream: bool

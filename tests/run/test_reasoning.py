@@ -296,6 +296,23 @@ async def test_a_kill_between_the_two_requests_pays_neither_twice(
     assert is_sent or result.usage == expected.usage
 
 
+async def test_a_model_that_thinks_beyond_the_limit_is_cut_off_once_in_a_run_and_its_resumes(
+    make: Make,
+) -> None:
+    layers: dict[str, Any] = {"protocol": "moa", "options": {"layers": 2}}
+    whole = Thinker({"mid": 300})
+    await (await make(whole).start(**layers)).result()
+    assert [limit for model, limit in whole.limits if model == "mid"] == [200, 400, 400]
+    for kill in range(len(whole.limits)):
+        node = make(Thinker({"mid": 300}, die_before=kill))
+        handle = await node.start(**layers)
+        await die(node, handle)
+        later = Thinker({"mid": 300})
+        await (await node.another_process(later).runner.resume(handle.run_id)).result()
+        cut = [event for event in events_of(await node.log(handle.run_id), CallFailed) if event.text == ""]
+        assert [event.kind for event in cut].count("cut_off") == 1, kill
+
+
 async def test_a_model_at_its_own_limit_is_not_asked_again(make: Make) -> None:
     host = Thinker({"large": 300})
     handle = await make(host).start(protocol="single", seats=seats("h:large", max_output=100), options={})

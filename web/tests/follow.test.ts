@@ -40,11 +40,12 @@ class Server {
     const seen = Number((init.headers as Record<string, string>)["Last-Event-ID"] ?? 0);
     this.requests.push(`stream ${seen}`);
     const rest = LOG.slice(seen, seen + this.most);
+    if (seen === LENGTH) return new Response(null, { status: 204 });
     return new Response(rest.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
   }
 }
 
-async function followed(server: Server): Promise<{ seen: number[]; calls: string[] }> {
+async function followed(server: Server, after = 0): Promise<{ seen: number[]; calls: string[] }> {
   const seen: number[] = [];
   const calls: string[] = [];
   const to = {
@@ -55,7 +56,7 @@ async function followed(server: Server): Promise<{ seen: number[]; calls: string
     onLost: () => calls.push("lost"),
     onRefused: () => calls.push("refused"),
   };
-  await follow(server as unknown as Api, "r", 0, to, AbortSignal.timeout(20_000));
+  await follow(server as unknown as Api, "r", after, to, AbortSignal.timeout(20_000));
   return { seen, calls };
 }
 
@@ -73,6 +74,12 @@ test("a finished run is read in pages alone", async () => {
   const { calls } = await followed(server);
   assert.deepEqual(calls, ["caught up"]);
   assert.deepEqual(server.requests, ["page 0", "page 2", "page 4", "page 6"]);
+});
+
+test("a run whose last event is known is over", async () => {
+  const server = new Server(LENGTH, LENGTH, 0);
+  assert.deepEqual(await followed(server, LENGTH), { seen: [], calls: ["caught up"] });
+  assert.deepEqual(server.requests, ["page 7", "stream 7"]);
 });
 
 test("a run under way is read in pages and then as a stream", async () => {

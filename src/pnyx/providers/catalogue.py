@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from typing import Any
 
 from ..config.schema import ModelSettings, Settings
 from ..config.tables.panels import split_seat
@@ -47,6 +48,7 @@ _FIELDS = {
     "images": "images",
 }
 """Key of `[models]` -> field of `ModelInfo`, prices apart."""
+_NOTHING = ModelSettings()
 
 SMALL_WINDOW = 4096
 """Tokens. The long prompts take up to 1,500 of them."""
@@ -90,24 +92,25 @@ class Catalogue:
 
     def describe(self, ref: str) -> ModelInfo:
         """The facts of a model. Raises `UsageError`, or `ConfigError` for an unknown provider."""
-        settings = self._settings.models.get(ref, ModelSettings())
-        configured = settings.model_dump(include=set(_FIELDS), exclude_none=True)
-        configured = {_FIELDS[key]: value for key, value in configured.items()}
-        info = replace(self._defaults(ref, settings), **configured)
-        if settings.input_price is None or settings.output_price is None:
-            return info
-        write = settings.cache_write_price
-        if write is None and info.kind in WRITES_CACHE:
-            write = WRITE * settings.input_price
-        price = self._price(
-            settings.input_price,
-            settings.output_price,
-            settings.cached_price,
-            settings.reasoning_price,
-            "configuration",
-            write,
-        )
-        return replace(info, price=price, source=price.source)
+        settings = self._settings.models.get(ref, _NOTHING)
+        info = self._defaults(ref, settings)
+        configured: dict[str, Any] = {
+            name: value for key, name in _FIELDS.items() if (value := getattr(settings, key)) is not None
+        }
+        if settings.input_price is not None and settings.output_price is not None:
+            write = settings.cache_write_price
+            if write is None and info.kind in WRITES_CACHE:
+                write = WRITE * settings.input_price
+            price = self._price(
+                settings.input_price,
+                settings.output_price,
+                settings.cached_price,
+                settings.reasoning_price,
+                "configuration",
+                write,
+            )
+            configured |= {"price": price, "source": price.source}
+        return replace(info, **configured) if configured else info
 
     def describe_seat(self, ref: str) -> ModelInfo:
         """The facts of a model for a seat, as `describe` returns them.

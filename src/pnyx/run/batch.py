@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from weakref import WeakValueDictionary
 
-from ..core.events import CallFailed, CallStarted, Event, RunFinished
+from ..core.events import Budget, CallFailed, CallStarted, Event, RunFinished
 from ..errors import Diverged, Halted, Interrupted, OutOfBudget
 from ..prompts import digest
 from .handle import RunHandle
 from .result import Result
 from .runner import Runner
 from .spec import Spec
-from .spending.exhaustion import batch_remedy, reason
+from .spending.exhaustion import BatchOutOfBudget, batch_remedy, reason
 
 __all__ = ["Batch", "failure", "request_key"]
 
@@ -45,6 +45,7 @@ class Batch:
     unpriced: bool = False
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _live: set[RunHandle] = field(default_factory=set)
+    _exhausted: Budget | None = None
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def run(self, spec: Spec) -> tuple[RunHandle, Result]:
@@ -56,8 +57,8 @@ class Batch:
         async with lock if self.name else nullcontext():
             self._check()
             handle, result = await self._finish(spec)
-        if result.status == "paused" and (why := _halt_reason(handle, result)):
-            self.halt(why)
+        if result.status == "paused":
+            self._halt_with(handle, result)
         if failure(result) is not None:
             self._check()
         return handle, result
@@ -69,8 +70,21 @@ class Batch:
             for handle in self._live:
                 self._stop(handle)
 
+    def _halt_with(self, handle: RunHandle, result: Result) -> None:
+        """Halt after a run that was interrupted, or that found no room under a cap that all runs share."""
+        event = handle.summary.exhausted
+        if result.stop_reason == Interrupted.stop_reason:
+            self.halt(Interrupted("interrupted"))
+        elif result.stop_reason == OutOfBudget.stop_reason and event and not event.scope.startswith("run:"):
+            if self.halted is None:
+                self._exhausted = event
+            self.halt(OutOfBudget(f"{reason(event)}. {batch_remedy(event)}"))
+
     def _stop(self, handle: RunHandle) -> None:
-        handle.interrupt()
+        if self._exhausted is None:
+            handle.interrupt()
+        else:
+            handle.stop(BatchOutOfBudget(self._exhausted))
         self.loop.call_later(GRACE_S, handle.kill)
 
     def kill(self) -> None:
@@ -175,11 +189,3 @@ def _if_set(**options: object) -> list[dict[str, object]]:
     """Return the options that are neither None nor empty as one object, if there are any."""
     found = {name: value for name, value in options.items() if value is not None and value != {}}
     return [found] if found else []
-
-
-def _halt_reason(handle: RunHandle, result: Result) -> Halted | None:
-    """Return why the batch must stop: an interrupt, or a cap that all runs share; None: it continues."""
-    event = handle.summary.exhausted
-    if result.stop_reason == OutOfBudget.stop_reason and event and not event.scope.startswith("run:"):
-        return OutOfBudget(f"{reason(event)}. {batch_remedy(event)}")
-    return Interrupted("interrupted") if result.stop_reason == Interrupted.stop_reason else None

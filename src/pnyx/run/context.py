@@ -47,9 +47,8 @@ class RunContext:
     redact_text: removes keys from replies. notes: for the user before the run starts, such as why a tool is
     off. waiting: calls of this process that wait for room under a cap. settled_calls: requests of the run
     whose cost is known. long_replies: models of which a short reply did not fit its own limit; see
-    `core.context.reply_sizes`. long_thoughts: models of which a reply ended at the limit of the run without
-    an answer. shortest_answer: the tokens of the shortest whole answer of this run in this process.
-    unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
+    `core.context.reply_sizes`. shortest_answer: the tokens of the shortest whole answer of this run in this
+    process. unaffordable: why a call has no answer, if the budget had no room to ask again. propagate:
     whether requests to hosts name the span of a call. counted_prompts: in this process. chosen: the protocol
     that answers in place of that of the run, once that is known.
     windows: model -> tokens to which its host made this process shorten a request, so that the next is not
@@ -80,7 +79,6 @@ class RunContext:
     waiting: Waiting = field(default_factory=Waiting)
     settled_calls: int = 0
     long_replies: set[str] = field(default_factory=set)
-    long_thoughts: set[str] = field(default_factory=set)
     shortest_answer: int | None = None
     counted_prompts: CountedPrompts = field(default_factory=CountedPrompts)
     windows: dict[str, int] = field(default_factory=dict)

@@ -38,7 +38,7 @@ from .performer import Performer
 from .result import Result, Summary
 from .spec import Spec
 from .spending.claim import learn_cost
-from .spending.exhaustion import exhausted_event, reason, remedy, with_rest
+from .spending.exhaustion import BatchOutOfBudget, exhausted_event, reason, remedy, with_rest
 from .spending.expectation import expect
 
 __all__ = ["RunHandle"]
@@ -144,9 +144,13 @@ class RunHandle:
             await asyncio.wait([self._task])
 
     def interrupt(self, why: str = "interrupted") -> None:
+        """Stop, so that the run can be resumed."""
+        self.stop(Interrupted(f"{why}. Resume with: pnyx resume {self.run_id}"))
+
+    def stop(self, why: Halted) -> None:
         """Send no further request; end when replies in flight are recorded."""
         if self._task is not None:
-            self.context.halt.request(Interrupted(f"{why}. Resume with: pnyx resume {self.run_id}"))
+            self.context.halt.request(why)
 
     def pause(self, grace_s: float = PAUSE_S) -> None:
         """Interrupt, and stop what is still in flight after `grace_s` seconds.
@@ -253,6 +257,8 @@ class RunHandle:
             await self.context.journal.append(event)
             message = f"{reason(event)}. {remedy(event, self.run_id, self.spec.batch_own)}"
             message = f"{why.because}. {message}" if why.because else message
+        if isinstance(why, BatchOutOfBudget):
+            message = why.of_run(self.run_id, self.spec.batch_own, self.summary.usage["calls"])
         result = self._undecided_result("paused", why.stop_reason, message)
         requeued = self.requeue_on_stop and isinstance(why, Interrupted)
         await self._release("running" if requeued else "paused", result=result)

@@ -30,6 +30,7 @@ from ..core.events import (
 )
 from ..core.models import NO_PAYER, Payer
 from ..core.steps import Ask
+from ..core.sycophancy.detect import is_blank
 from ..core.text import prompt_name
 from ..errors import Diverged
 from ..store import Database
@@ -109,7 +110,8 @@ class Journal:
     the prompts of an earlier revision, which had the same tasks in other words. observe: called once with
     every event, past ones too, when it is certain. publish: called with every new event and its `seq`, in
     order, after its commit. on_stop: called with the stop request of another process ("cancel" or "pause").
-    payer: who pays for its calls. unaffordable: keys of calls without an answer since the budget had no room
+    payer: who pays for its calls. thought: model -> the tokens of its longest reply that ended at its limit
+    without an answer. unaffordable: keys of calls without an answer since the budget had no room
     to ask again, on which no later step relies: a resumed run asks them again.
     """
 
@@ -140,6 +142,7 @@ class Journal:
         self._open: dict[tuple[str, int], CallStarted] = {}
         self._outcomes: dict[str, Recorded] = {}
         self._cut_off: dict[str, CutOff] = {}
+        self.thought: dict[str, int] = {}
         self.unaffordable: set[str] = set()
         self._marks: set[str] = set()
         self._closed: set[str] = set()
@@ -347,6 +350,9 @@ class Journal:
                         self.unaffordable.add(event.key)
                 elif event.kind == CUT_OFF and started is not None:
                     self._cut_off[event.key] = CutOff(started.max_tokens, event.message)
+                    if is_blank(event.text):
+                        longest = max(self.thought.get(started.model, 0), started.max_tokens)
+                        self.thought[started.model] = longest
             case ToolCalled():
                 self._outcomes[event.key] = event
             case PhaseEntered() | VoteTallied() | SeatAbstained() | BranchesClosed():

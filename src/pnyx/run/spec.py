@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any
 
@@ -347,9 +347,12 @@ class Spec:
         return protocol, replace(brief, options=protocol.resolve_options(options))
 
     def to_json(self) -> dict[str, Any]:
-        document: dict[str, Any] = to_document(replace(self, files=()))
-        document["files"] = [without_content(one) for one in self.files]
-        return document
+        return {
+            one.name: [without_content(file) for file in self.files]
+            if one.name == "files"
+            else to_document(getattr(self, one.name))
+            for one in fields(self)
+        }
 
     @classmethod
     def from_json(

@@ -144,6 +144,7 @@ def test_resuming_a_finished_run_prints_it_again_and_sends_nothing(lab: Scripted
     shown = pnyx("resume", first.json["run_id"])
     assert shown.out == first.json["answer"] + "\n"
     assert "Round 1" not in shown.err
+    assert "the run had ended: nothing was sent, and nothing paid" in shown.err
     assert len(lab.log) == sent
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import os
 import subprocess
 import sys
 
 import pytest
 
+from pnyx.interfaces.process import closed_streams
 from tests.interfaces.shell import interpreter, pnyx, spawn
 from tests.support.scripted import ScriptedHost
 
@@ -64,3 +68,32 @@ def test_without_stderr_and_stdin_the_answer_is_printed(run_id: str, closed: str
     )  # fmt: skip
     assert done.returncode == 0
     assert b"Final answer: " in done.stdout
+
+
+FILL = """
+import fcntl, json, os, runpy, sys
+runpy.run_path(sys.argv[1])["fill_closed_streams"]()
+modes = [fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE for number in range(3)]
+following = os.open(sys.argv[1], os.O_RDONLY)
+os.write(int(sys.argv[2]), json.dumps([modes, following > 2, sys.stdout is not None]).encode())
+"""
+
+
+@pytest.mark.parametrize(
+    "closed", [some for n in range(1, 4) for some in itertools.combinations(range(3), n)], ids=str
+)
+def test_no_file_gets_the_number_of_a_closed_stream(closed: tuple[int, ...]) -> None:
+    """stdin reads nothing, stderr swallows what is written, and writing to stdout remains an error."""
+    reading, writing = os.pipe()
+    redirections = " ".join(f"{number}>&-" for number in closed)
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -IS -c "$@" {redirections}',
+         sys.executable, FILL, str(closed_streams.__file__), str(writing)],
+        stdin=subprocess.PIPE, capture_output=True, pass_fds=[writing], timeout=60,
+    )  # fmt: skip
+    os.close(writing)
+    with open(reading) as said:
+        modes, *others = json.load(said)
+    assert (done.returncode, others) == (0, [True, True])
+    as_filled = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)
+    assert [modes[number] for number in closed] == [as_filled[number] for number in closed]

@@ -9,12 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.model import ModelName, ModelOutput
-from inspect_ai.scorer import Score, Target
-from inspect_ai.solver import TaskState
 
 import pnyx
-from pnyx.evaluate.execution.inspect_plugin import same_answer
 from pnyx.reliability.calibration import ENOUGH
 from tests.interfaces.cli.test_eval import (
     ARMS,
@@ -350,23 +346,3 @@ def test_a_missing_key_is_reported_before_any_call(skilled: ScriptedHost, tmp_pa
     done = run("sums.jsonl", *ARMS, "-m", "far:alpha", "-q")
     assert (done.code, skilled.log) == (2, [])
     assert "FAR_KEY" in done.err
-
-
-def test_our_scorer_opens_no_files_if_code_can_grade(home: Path) -> None:
-    facts: dict[str, Any] = {
-        "question": "1 + 1?",
-        "choices": [],
-        "category": None,
-        "grader": None,
-        "tolerance": 0.0,
-    }
-    output = ModelOutput.from_content("m", "Final answer: 2")
-    state = TaskState(ModelName("m/m"), "q", 1, "1 + 1?", [], output=output, metadata=facts)
-    score = asyncio.run(_scored(state))
-    assert score is not None
-    assert score.value == "C"
-    assert list(home.iterdir()) == []
-
-
-async def _scored(state: TaskState) -> Score | None:
-    return await same_answer()(state, Target("2"))

@@ -9,6 +9,7 @@ import pytest
 
 from pnyx.core.models import money
 from pnyx.evaluate.execution.arm_names import MOST_SAMPLES
+from pnyx.interfaces.views.plan import CONDITION
 from tests.interfaces.cli.test_eval import ARMS, N, loaded, measure, skilled
 from tests.interfaces.shell import pnyx
 from tests.support.scripted import ScriptedHost
@@ -29,6 +30,15 @@ def test_a_dry_run_bounds_every_arm_and_calls_no_model(skilled: ScriptedHost) ->
     assert f"{N} questions" in text
     assert f"{N} to {MOST_SAMPLES * N:,}" in text
     assert "nothing was sent" in text
+
+
+@pytest.mark.parametrize("command", ["ask", "batch", "eval"])
+def test_every_dry_run_says_when_its_most_holds(skilled: ScriptedHost, command: str) -> None:
+    Path("asked.jsonl").write_text('"Why?"')
+    asked = {"ask": ["Why?"], "batch": ["asked.jsonl", "-m", "lab:alpha"], "eval": ["sums.jsonl", *ARMS]}
+    assert CONDITION in pnyx(command, *asked[command], "--dry-run").out
+    if command != "batch":
+        assert pnyx(command, *asked[command], "--dry-run", "--json").json["at_most_if"] == CONDITION
 
 
 def test_a_dry_run_says_if_it_cannot_count_the_questions_of_a_task(

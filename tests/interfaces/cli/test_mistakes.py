@@ -40,6 +40,8 @@ def swapped(name: str, place: int) -> str:
         (["config", "shwo"], "no command 'shwo'; did you mean: pnyx config show (see pnyx config --help)"),
         (["models", "pul", "smollm2"], "did you mean: pnyx models pull smollm2 (see pnyx models"),
         (["panel", "frobnicate"], "the commands are list, show, suggest (see pnyx panel"),
+        (["models", "lab"], "no command 'lab'; type pnyx models or pnyx models pull (see pnyx models"),
+        (["worker", "lab"], "type pnyx worker, pnyx worker drop, pnyx worker retry or pnyx worker status"),
         (["ask", "what is", "best of all"], "quote it as one argument, such as 'what is best of all'"),
         (["ask", "Why?", "-p", "votng"], "no protocol 'votng'; did you mean voting? Installed: aggregate"),
         (["ask", "Why?", "-p", "fast"], "no protocol 'fast'; fast is a saved panel: use -P fast"),

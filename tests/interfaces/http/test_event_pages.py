@@ -219,3 +219,30 @@ async def test_a_question_that_follows_a_run_reads_none_of_its_events(
             spec = await server.service.resolve_next(RunRequest(question="And?"), LOCAL, first["run_id"])
         assert spec.conversation == first["run_id"]
         assert any(first["answer"] in material.text for material in spec.context)
+
+
+@pytest.mark.parametrize("answered", ["42", None])
+async def test_an_event_source_stops_after_the_last_event(
+    server: ServerHandle, lab: ScriptedHost, answered: str | None
+) -> None:
+    """It connects again whenever a stream ends, with the last id, until the status is 204."""
+    if answered is None:
+        lab.on("*", status=400)
+    async with server.client() as client:
+        run = (
+            await client.post("/v1/runs", json={"question": "Why?", "protocol": "voting", "wait": True})
+        ).json()["run_id"]
+        token = (await client.post(f"/v1/runs/{run}/shares", json={})).json()["token"]
+        async with server.client(token) as guest:
+            for reader, path in ((client, f"/v1/runs/{run}/events"), (guest, "/v1/shared/events")):
+                seen, statuses = list[str](), list[int]()
+                while not statuses or statuses[-1] == 200:
+                    headers = {"Last-Event-ID": seen[-1]} if seen else {}
+                    async with reader.stream("GET", path, headers=headers) as stream:
+                        statuses.append(stream.status_code)
+                        assert stream.headers["content-type"].startswith("text/event-stream")
+                        seen += [event["id"] async for event in events_of(stream)]
+                assert statuses == [200, 204]
+                assert seen == [str(n) for n in range(1, len(seen) + 1)]
+                page = await reader.get(path, params={"after": seen[-1], "limit": 5})
+                assert (page.status_code, page.text) == (200, "")

@@ -15,6 +15,7 @@ from tests.support.scripted import ScriptedHost
 
 THOUGHTFUL = b'{"choices": [{"message": {"reasoning_content": "No divisor.", "content": "Yes."}}]}'
 OFF = {"enable_thinking": False, "thinking": False}
+ON = {"thinking": {"type": "enabled"}}
 
 
 def sent(host: str, model: str = "alpha", reasons: bool = True, **settings: Any) -> dict[str, Any]:
@@ -71,7 +72,12 @@ def sent(host: str, model: str = "alpha", reasons: bool = True, **settings: Any)
             {"reasoning": {"enabled": False}},
             {"reasoning": {"enabled": True}, "reasoning_effort": "low"},
         ),
+        ("api.longcat.chat", {"thinking": {"type": "disabled"}}, {**ON, "reasoning_effort": "low"}),
+        ("spark-api-open.xf-yun.com", {"thinking": {"type": "disabled"}}, {**ON, "reasoning_effort": "low"}),
         ("api.x.ai", {"reasoning_effort": "none"}, {"reasoning_effort": "low"}),
+        ("api.stepfun.ai", {"reasoning_effort": "none"}, {"reasoning_effort": "low"}),
+        ("api.mistral.ai", {"reasoning_effort": "none"}, {"reasoning_effort": "high"}),
+        ("api.cohere.ai", {"reasoning_effort": "none"}, {"reasoning_effort": "high"}),
         ("127.0.0.1", {"reasoning_effort": "none", "chat_template_kwargs": OFF}, {"reasoning_effort": "low"}),
     ],
 )
@@ -85,6 +91,13 @@ def test_a_limit_of_thinking_is_sent_as_it_is_where_a_host_has_one() -> None:
         "enable_thinking": True,
         "thinking_budget": 3000,
     }
+
+
+@rows("host", ["integrate.api.nvidia.com", "api.sambanova.ai", "api.siliconflow.com", "127.0.0.1"])
+def test_an_open_model_of_openai_reads_its_parameter_at_every_host(host: str) -> None:
+    assert sent(host, "openai/gpt-oss-120b", effort="high") == {"reasoning_effort": "high"}
+    # It always thinks, at least so much.
+    assert sent(host, "openai/gpt-oss-120b", effort="none") == {"reasoning_effort": "low"}
 
 
 def test_qwen_at_groq_thinks_or_not() -> None:

@@ -45,11 +45,13 @@ export async function follow(api: Api, id: string, after: number, to: Listener, 
       }
       to.onCaughtUp();
       if (over) return;
-      for await (const event of events(api, id, seen, signal, () => to.onOpen())) {
-        const over = note(event);
+      const stream = events(api, id, seen, signal, () => to.onOpen(), () => { over = true; });
+      for await (const event of stream) {
+        over = note(event);
         to.onEvent(event);
         if (over) return;
       }
+      if (over) return;
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status >= 400 && error.status < 500) {
@@ -69,6 +71,7 @@ async function* events(
   seen: number,
   signal: AbortSignal,
   onOpen: () => void,
+  onOver: () => void,
 ): AsyncGenerator<Event> {
   const silence = new AbortController();
   const either = AbortSignal.any([signal, silence.signal]);
@@ -76,6 +79,8 @@ async function* events(
   try {
     const headers: Record<string, string> = seen ? { "Last-Event-ID": `${seen}` } : {};
     const response = await api.fetch(`${api.path(id)}/events?tokens=true&prompts=omit`, { headers, signal: either });
+    // No content: the run is over, and its last event is `seen`.
+    if (response.status === 204) onOver();
     if (!response.body) return;
     onOpen();
     const alive = (): void => {

@@ -33,7 +33,10 @@ from .reasoning_tags import (
 __all__ = ["ReasoningSplitter", "Split", "split"]
 
 _QUOTES = frozenset("`\"'“”‘’«»„")
+_JOINS = frozenset(("and", "or", "/", ",", "&", "und", "oder", "et", "ou", "y", "e", "和", "与", "と"))
+"""What stands between two tags that a sentence names."""
 _OPENING = frozenset("([{«“‘„`")
+_MARKS_OF_ENDS = frozenset(".!?…。！？)}*|")
 _SENTENCE_ENDS = frozenset(".!?:;…。！？：；।۔)]}\"'”’»*_`")
 
 
@@ -74,12 +77,13 @@ class ReasoningSplitter:
         self._taken_back = ""
         self._reasoning: list[str] = []
         self._block: list[str] = []
-        self._block_name = ""
+        self._block_name = self._opening = ""
         self._end_tokens: list[str] = []
         self._wrapper = ""
         self._has_tags, self._is_first, self._is_over = False, True, False
         self._unpaired: set[str] = set()
-        self._waits, self._waiting = False, ""
+        self._waits, self._waiting = 0, ""
+        """How many closing tags the text behind a block in a block waits for."""
         self._line = _Line()
 
     @property
@@ -149,7 +153,7 @@ class ReasoningSplitter:
         out: list[str] = []
         progress = True
         while self._place < len(self._text) and progress:
-            progress = self._read_block(is_end) if self._block_name else self._read_answer(is_end, out)
+            progress = self._read_block(is_end, out) if self._block_name else self._read_answer(is_end, out)
         self._consumed += self._place
         self._text, self._place = self._text[self._place :], 0
         return "".join(out)
@@ -158,7 +162,7 @@ class ReasoningSplitter:
         taken, self._place = self._text[self._place : end], end
         return taken
 
-    def _read_block(self, is_end: bool) -> bool:
+    def _read_block(self, is_end: bool, out: list[str]) -> bool:
         """Read reasoning up to its closing tag; False: more text is needed."""
         text, kept = self._text, len(self._text) if is_end else self._unfinished_start()
         for tag in tags(text, self._place):
@@ -169,25 +173,28 @@ class ReasoningSplitter:
                 break
             before = text[self._place : tag.start][-1:] or "".join(self._block[-1:])[-1:]
             if not (before in _QUOTES and text[tag.end : tag.end + 1] in _QUOTES):
-                self._end_block(tag)
+                self._end_block(tag, out)
                 return True
         has_more = kept > self._place
         if has_more:
             self._block.append(self._take(kept))
         return has_more
 
-    def _end_block(self, tag: Tag) -> None:
+    def _end_block(self, tag: Tag, out: list[str]) -> None:
+        """End the block at `tag`. Two tags that are only named together, as in a sentence, are text."""
         block = "".join((*self._block, self._take(tag.start)))
-        self._reasoning.append(block)
         self._block = []
-        self._take(tag.end)
+        closing = self._take(tag.end)
+        if tag.closes and block.strip().lower() in _JOINS:
+            self._block_name = ""
+            self._write(f"{self._opening}{block}{closing}", out)
+            return
+        self._reasoning.append(block)
         if tag.closes:
             self._block_name, self._line = "", _Line()
             # What follows a block in a block is an answer only if no closing tag comes behind it.
-            self._waits = self._waits or (
-                f"<{tag.name}" in block.lower()
-                and any(_opens(one, block, tag.name) for one in tags(block, 0))
-            )
+            if f"<{tag.name}" in block.lower():
+                self._waits += sum(_opens(one, block, tag.name) for one in tags(block, 0))
 
     def _close_by_another_name(self) -> str:
         """End a block that its own closing tag never ends at another one, and return the answer after it."""
@@ -228,9 +235,10 @@ class ReasoningSplitter:
             self._take(place + len(box))
             return True
         if (turn := OTHER_TURN.match(text, place)) and self._may_follow():
-            if not (self._end_tokens or is_end or turn["ends_line"]) and not text[turn.end() :].strip():
+            is_turn = bool(self._end_tokens) or turn["is_written"] is not None
+            if not (is_turn or is_end or text[turn.end() :].strip()):
                 return False
-            if self._end_tokens or turn["ends_line"]:
+            if is_turn:
                 self._is_over = True
                 self._end_tokens.append("")
                 return True
@@ -249,13 +257,15 @@ class ReasoningSplitter:
     def _may_follow(self) -> bool:
         """Whether another turn may follow the answer here; else what looks like its start is text.
 
-        It has to stand behind a token that ends a turn, or on a line of its own, and an answer that has shown
-        such tokens before explains them.
+        It has to stand behind a token that ends a turn, right behind a word or sentence, or on a line of its
+        own, and an answer that has shown such tokens before explains them.
         """
         answer = "".join(self._answer)
         if self._line.is_code or not answer.strip() or END_TOKEN.search(answer):
             return False
-        return bool(self._end_tokens) or (not self._line.start.strip() and not answer.rstrip().endswith(":"))
+        if self._end_tokens or self._line.is_attached:
+            return True
+        return not self._line.start.strip() and not answer.rstrip().endswith(":")
 
     def _turn_start(self, text: str, place: int) -> str:
         """The token at `place` that begins the turn, if nothing of an answer stands before it."""
@@ -272,13 +282,15 @@ class ReasoningSplitter:
         if self._has_tags and not "".join(self._answer).strip() and (tag := WRAPPER.match(text, place)):
             self._wrapper = f"</{tag['name']}>"
             return tag[0]
-        return next((one for one in BOXES if text.startswith(one, place)), "")
+        box = next((one for one in BOXES if text.startswith(one, place)), "")
+        self._wrapper = self._wrapper or box
+        return box
 
     def _read_tag(self, tag: Tag, is_end: bool, out: list[str]) -> bool:
         after = self._text[tag.end : tag.end + LONGEST]
         if not tag.closes:
-            if self._line.may_open(tag):
-                self._take(tag.end)
+            if self._line.may_open(tag) or (self._end_tokens and not self._end_tokens[-1][-1:].isspace()):
+                self._opening = self._take(tag.end)
                 self._end_tokens = []
                 self._has_tags, self._block_name = True, tag.name
                 return True
@@ -298,7 +310,7 @@ class ReasoningSplitter:
     def _restart(self, tag: Tag, out: list[str]) -> None:
         """Make all text before the tag reasoning, unless it turns out that nothing follows the tag."""
         before, self._taken_back = "".join(self._answer), self._waiting + "".join(out)
-        self._waits, self._waiting = False, ""
+        self._waits, self._waiting = max(self._waits - 1, 0), ""
         out.clear()
         if self._has_tags and before.strip():
             self._previous_answer, self._previous_start = self._answer, self._start
@@ -355,6 +367,11 @@ class _Line:
     @property
     def is_code(self) -> bool:
         return bool(self.fence) or self.ticks % 2 == 1
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether a word, or the end of a sentence or an object, stands right before this place."""
+        return bool(self.start) and (self.last.isalnum() or self.last in _MARKS_OF_ENDS)
 
     def may_open(self, tag: Tag) -> bool:
         """Whether an opening tag here begins a block."""

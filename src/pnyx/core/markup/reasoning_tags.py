@@ -54,6 +54,9 @@ _PAIRS = {
     "<|begin_of_thought|>": "<|end_of_thought|>",  # OpenThinker
     "<start_working_out>": "<end_working_out>",  # models that were trained by Unsloth's notebooks
     "<|think|>": "<|begin|>assistant<|content|>",  # Solar
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",  # Kimi K3
+    "<|content_thinking|>": "<|content_text|>",  # Inkling
+    "<|im_start|>think": "<|im_start|>answer",  # s1
 }
 """Other opening tags -> their closing tags."""
 
@@ -88,20 +91,31 @@ _END_TOKENS = (
         "<_end>",
         "<sep>",
         "<extra_id_1>",
+        "</longcat_s>",
     ),
     *("<|im_start|>assistant", "<start_of_turn>", "<|start_header_id|>assistant<|end_header_id|>"),
     *("[END FINAL RESPONSE]", "[/INST]", "[gMASK]", "<pad>", "[PAD]"),
 )
 """Tokens by which chat templates end a turn, or begin the next one."""
-_TURN = r"(?i:<\|(?:im_start|start|start_header_id|start_of_role|turn)\|?>|<start_of_turn>)"
+_TURN = r"(?i:<\|(?:im_start|start|start_header_id|start_of_role|turn)\|?>|<start_of_turn>|\]~b\])"
 _ROLES = "user|human|system|developer|tool|ipython|environment|observation"
-_OTHER_MARKS = ("[INST]", "[|user|]", "[|system|]")
+_OTHER_MARKS = (
+    *("[INST]", "[|user|]", "[|system|]"),
+    *(f"<role>{role}</role>" for role in ("HUMAN", "SYSTEM", "OBSERVATION")),  # of Ling
+)
 _OTHER_TURN = (
-    rf"(?:{_TURN}(?i:{_ROLES})|(?i:<\|(?:im_)?(?:{_ROLES}|prompter)(?:_token)?\|>|<｜(?:{_ROLES})｜>)"
+    rf"(?:{_TURN}(?i:{_ROLES})"
+    rf"|(?i:<\|(?:im_|message_)?(?:{_ROLES}|prompter)(?:_token)?\|>|<｜(?:{_ROLES})｜>)"
+    rf"|<\|open\|>message role=\"(?:{_ROLES})\"[^<>\n]{{0,80}}<\|sep\|>"  # Kimi K3
+    rf"|<\|message_sep\|>\s{{0,4}}(?:{_ROLES})<\|role_sep\|>"  # GigaChat
     rf"|{'|'.join(map(re.escape, _OTHER_MARKS))})"
 )
 """What begins a turn of somebody else in chat templates."""
-OTHER_TURN = regex(rf"{_OTHER_TURN}(?P<ends_line>\s*\n)?")
+OTHER_TURN = regex(
+    rf"{_OTHER_TURN}(?P<is_written>\s*\n|<\|(?:end_header_id|end_of_role|message|im_sep|im_middle)\|>"
+    r"|(?<=\|sep\|>)|(?<=_sep\|>)|(?:(?<=｜>)|(?<=\|\])|(?<=</role>))(?=[^\W_]))?"
+)
+"""is_written: whether the turn begins as templates write it, and not as the word of a sentence."""
 _CUT_TOKEN = r"(?:<\|[A-Za-z]\w{2,43}\|?|<｜(?!tool)[^｜<>\s]{1,30}｜?)(?=\s*\Z)"
 """A special token without its last characters, at the end: the host stopped the reply in it."""
 _END_TOKEN = (
@@ -115,13 +129,18 @@ Hunyuan. At the end of a reply it can be nothing else."""
 END_TOKEN = regex(rf"{_END_TOKEN}\s*")
 _SEQUENCE = regex(rf"(?:{_END_TOKEN}\s*)+")
 
-BOXES = ("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>", "<|begin_of_solution|>")
-"""Tokens around the final answer of GLM's models that see, of Command A and OpenThinker: part of no text."""
+BOXES = (
+    *("<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>", "<|START_TEXT|>", "<|begin_of_solution|>"),
+    *("<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>"),
+)
+"""Tokens around the final answer of GLM's models that see, of Command A, OpenThinker and Kimi K3: part of no
+text."""
 TURN_STARTS = (
     *("<|im_start|>assistant", "<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model"),
     *("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<｜Assistant｜>", "<|assistant|>", "<|im_assistant|>"),
     *("<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<bos>", "<s> ", "[/INST]", "[|assistant|]"),
-    *("<|start|>assistant<|message|>", "<|message|>", "<think/>", "<think />"),
+    *("<|start|>assistant<|message|>", "<|message|>", "<|message_model|>", "<|begin|>assistant"),
+    *('<|open|>message role="assistant"<|sep|>', "<role>ASSISTANT</role>", "<think/>", "<think />"),
 )
 """Tokens by which chat templates begin the turn of the model, or say that it does not think, which a
 server may leave before its text."""
@@ -129,9 +148,17 @@ _WRAPPER_NAME = r"(?:final_?)?(?:answer|response|output|solution)|final"
 WRAPPER = regex(rf"(?i)<(?P<name>{_WRAPPER_NAME})>")
 """Tags in which models that were trained to think put their answer, behind their thoughts."""
 
+_TITLES = ("think", "thought", "reasoning", "思考")
+_BOX_OPENS = ("<details>", "<details open>", '<details open="">')
 BARE = (
     regex(r"(?s)\s*analysis(?=[^\sa-z.,:;!?_/\-])(?P<reasoning>.+?)assistantfinal(?P<answer>.*)"),
-    regex(r"(?s)\s*Here is my thought process:(?P<reasoning>.+?)Here is my response:(?P<answer>.*)"),
+    regex(
+        r"(?s)\s*Here(?: i|')s my thought process:(?P<reasoning>.+?)Here(?: i|')s my response:(?P<answer>.*)"
+    ),
+    regex(
+        r"(?s)\s*(?:<\|im_start\|>assistant)?/think\n(?P<reasoning>.+?)<\|im_end\|>\s*<\|im_start\|>assistant\n"
+        r"(?P<answer>.*)"
+    ),
     regex(r"(?s)\s*Thinking\.\.\.\n(?P<reasoning>.+?)\.\.\.done thinking\.\n(?P<answer>.*)"),
     regex(r"(?s)\s*\*Thinking\.\.\.\*\s*\n(?P<reasoning>(?:>[^\n]*\n\s*)+)(?P<answer>[^>\s].*)"),
     regex(r"(?s)\s*Here are my reasoning steps:(?P<reasoning>.+?)\[BEGIN FINAL RESPONSE\](?P<answer>.*)"),
@@ -139,36 +166,54 @@ BARE = (
         rf"(?si)\s*<(?P<tag>{'|'.join(_LONE_NAMES)})>(?P<reasoning>.+?)</(?P=tag)>\s*"
         rf"(?!<(?!(?:{_WRAPPER_NAME})>)(?:[a-z]|\Z))(?P<answer>\S.*)"
     ),
+    regex(
+        rf"(?si)\s*<(?P<tag>details)(?: open(?:=\"\")?)?>\n?<summary>(?:{'|'.join(_TITLES)})[^<>\n]{{0,60}}"
+        r"</summary>(?P<reasoning>.+?)</details>\s*(?P<answer>\S.*)"
+    ),
 )
 """Replies whose thoughts stand between words, or in tags that are often text: of gpt-oss whose server has
-taken out the special tokens, and left the names of the channels; of Granite; of Apriel; of what prints them
-for people, as Ollama and Poe do."""
+taken out the special tokens, and left the names of the channels; of Granite; of HyperCLOVA X; of Apriel; of
+what prints them for people, as Ollama, Poe and gateways do."""
 _BARE_STARTS = (
-    *("analysis", "Here is my thought process:", "Here are my reasoning steps:"),
-    *("Thinking...\n", "*Thinking...*"),
+    *(
+        "analysis",
+        "Here is my thought process:",
+        "Here's my thought process:",
+        "Here are my reasoning steps:",
+    ),
+    *("Thinking...\n", "*Thinking...*", "/think\n", "<|im_start|>assistant/think\n"),
     *(f"<{name}>" for name in _LONE_NAMES),
+    *(f"{box}{end}<summary>{title}" for box in _BOX_OPENS for end in ("", "\n") for title in _TITLES),
 )
 BARE_ENDS = (
     *(f"</{name}>" for name in _LONE_NAMES),
-    *("assistantfinal", "Here is my response:", "[BEGIN FINAL RESPONSE]", "...done thinking.", "\n\n"),
+    *(
+        "assistantfinal",
+        "s my response:",
+        "[BEGIN FINAL RESPONSE]",
+        "...done thinking.",
+        "<|im_start|>assistant\n",
+        "\n\n",
+    ),
 )
 
 _LITERALS = (*TURN_STARTS, *_PAIRS, *_PAIRS.values(), *_END_TOKENS, *_OTHER_MARKS, *BOXES)
-STARTS = regex(r"[<\[◁](?=[^\W\d]|[/|｜]|\Z)|<(?=\[[A-Z])")
+_LITERAL_STARTS = frozenset(one[:length] for one in _LITERALS for length in range(1, len(one)))
+STARTS = regex(r"[<\[◁](?=[^\W\d]|[/|｜]|\Z)|<(?=\[[A-Z])|\](?=~(?:b|\Z)|\Z)")
 """The first characters of all tags and tokens."""
 _WHOLE = regex(
     rf"{_TAG_FORMS}|{_END_TOKEN}|{_OTHER_TURN}|(?i:</?(?:{_WRAPPER_NAME})>)"
     rf"|{'|'.join(map(re.escape, (*TURN_STARTS, *BOXES)))}"
 )
-_MARKS = ("<", "◁", *(one for one in _LITERALS if one.startswith("[")))
+_MARKS = ("<", "◁", "]~b]", *(one for one in _LITERALS if one.startswith("[")))
 _MARK_STARTS = {mark[0] for mark in _MARKS}
 LONGEST = 300
 """Characters; no tag is as long."""
 _UNFINISHED = regex(
     rf"(?i:</?(?:[a-z:_]{{0,32}}\d{{0,4}}|[a-z]{{1,16}}_never_used_[0-9a-f]{{0,40}}|{_NAME}{_ATTRIBUTES}))"
     r"|<\[\w{0,68}\]?|<｜[^｜<>\n]{0,30}｜?"
-    rf"|(?i:<details\s[^<>\n]{{0,170}})|{_TURN}[A-Za-z]{{0,10}}"
-    r"|(?:<\|(?:end|start|channel|constrain)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
+    rf"|(?i:<details\s[^<>\n]{{0,170}})|{_TURN}[A-Za-z]{{0,10}}(?:<\|?[a-z_]{{0,16}}\|?)?|\](?:~b?)?"
+    r"|(?:<\|(?:end|start|channel|constrain|open|message_sep)\|>\s{0,4}[^<>\n]{0,90})*(?:<(?:\|[\w/▁-]{0,44}\|?)?)?"
 )
 
 
@@ -230,9 +275,7 @@ def may_have_tags(text: str) -> bool:
 
 def is_unfinished(text: str) -> bool:
     """Whether more text may make `text` a tag or an end-of-turn token, or a longer one than it is."""
-    if any(len(text) < len(literal) and literal.startswith(text) for literal in _LITERALS):
-        return True
-    return _UNFINISHED.fullmatch(text) is not None
+    return text in _LITERAL_STARTS or _UNFINISHED.fullmatch(text) is not None
 
 
 def may_be_bare(text: str) -> bool:

@@ -121,10 +121,13 @@ def _plain(message: str) -> str:
     return _RANGE.sub(_bounds, re.sub(r"\s*\n\s*", " ", message)).removesuffix(".")
 
 
-def no_command(args: Sequence[str], known: Sequence[str], path: str = "pnyx") -> str:
+def no_command(
+    args: Sequence[str], known: Sequence[str], path: str = "pnyx", does_alone: bool = False
+) -> str:
     """What to type instead of an unknown command: a similar one, or the question that it seems to be.
 
-    args: from the unknown command on. path: the command that it would belong to.
+    args: from the unknown command on. path: the command that it would belong to. does_alone: whether that is
+    a whole command too.
     """
     words = [word for word in args if not word.startswith("-")]
     like = next((name for name, others in _COMMANDS_ELSEWHERE.items() if args[0] in others), None)
@@ -134,7 +137,11 @@ def no_command(args: Sequence[str], known: Sequence[str], path: str = "pnyx") ->
         return f"no command {args[0]!r}; did you mean: {path} {shlex.join([like, *args[1:]])}"
     if path == "pnyx" and (len(words) > 1 or " " in args[0] or args[0].endswith("?")):
         return f"no command {args[0][:80]!r}; to ask a question: pnyx ask {shlex.quote(' '.join(words))}"
-    return f"no command {args[0]!r}; the commands are {', '.join(known)}"
+    if does_alone:
+        *first, last = (path, *(f"{path} {name}" for name in known))
+        return f"no command {args[0]!r}; type {', '.join(first)} or {last}"
+    ways = f"the commands are {', '.join(known)}" if len(known) > 1 else f"the only command is {known[0]}"
+    return f"no command {args[0]!r}; {ways}"
 
 
 def _command(
@@ -160,7 +167,8 @@ def _message(exc: click.UsageError, command: click.Command | None, path: str, ar
             return _no_option(exc.option_name, command, args)
         case click.NoSuchCommand() if isinstance(command, click.Group):
             place = args.index(exc.command_name)
-            return no_command(args[place:], command.list_commands(click.Context(command)), path)
+            commands = command.list_commands(click.Context(command))
+            return no_command(args[place:], commands, path, command.invoke_without_command)
         case click.MissingParameter() if exc.param is not None:
             return _missing(exc.param)
         case click.BadOptionUsage():

@@ -38,7 +38,16 @@ from .state import (
     service_of,
     wait_for_disconnect,
 )
-from .streaming import GZIP_LEVEL, accepts_gzip, as_stored, page_of_events, run_events, run_headers
+from .streaming import (
+    EVENTS,
+    GZIP_LEVEL,
+    accepts_gzip,
+    as_stored,
+    nothing_follows,
+    page_of_events,
+    run_events,
+    run_headers,
+)
 
 __all__ = ["EXPORTS", "MOST_EVENTS", "MOST_SEQ", "ROUTER", "exported"]
 
@@ -144,7 +153,7 @@ async def read_overview(request: Request, run_id: str) -> Response:
     return Exact(redact_json(found, service.redact))
 
 
-@ROUTER.get("/{run_id}/events", responses={200: {"content": {"text/event-stream": {}}}})
+@ROUTER.get("/{run_id}/events", responses=EVENTS)
 async def events(
     request: Request,
     run_id: str,
@@ -158,6 +167,8 @@ async def events(
 ) -> Response:
     """Stream the events of a run whose `seq` is above `after` and `Last-Event-ID`.
 
+    204: the run is over, and has no such events.
+
     limit: at most so many of the stored events, and about 4 MB of text, without waiting for more. If there
     are more, the header `Link` has the address of the next page (`<…>; rel="next"`). prompts: "omit" leaves
     those of calls empty, which may be most of a run. include: "prompts" is another way to write
@@ -167,6 +178,8 @@ async def events(
     row = await service.find(run_id, owner_of(request))
     seen, whole = max(after, last_event_id), prompts == "include" or include == "prompts"
     if limit is None:
+        if (end := nothing_follows(row, seen, run_headers(row.id))) is not None:
+            return end
         if cancel := on_disconnect == "cancel":
             leaves_at_half_close(request.scope)
         reader = reader_of(request)

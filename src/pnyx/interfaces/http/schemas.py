@@ -180,9 +180,10 @@ class Judgement(BaseModel):
 
 
 class Planned(BaseModel):
-    """An estimate of a run in which no seat fails and no call is retried. Unknown is null.
+    """An estimate of a run. Unknown is null.
 
-    calls: least and most. at_most: input_tokens, output_tokens, cost_usd. expected_usd: the cost of a usual
+    calls: least and most. at_most: input_tokens, output_tokens, cost_usd. at_most_if: the condition under
+    which they hold: no seat fails, and no call is retried. expected_usd: the cost of a usual
     run. cost_note: why that is unknown, and what to set; null if it is known. seats: with the prices of their
     models, USD per million tokens. files: name, media_type, size in bytes, sha256, tokens (at most) and note
     of each.
@@ -197,6 +198,7 @@ class Planned(BaseModel):
     judge: str | None
     calls: dict[str, int] | None
     at_most: dict[str, float | None]
+    at_most_if: str
     expected_usd: float | None
     cost_note: str | None
     budget_usd: float | None

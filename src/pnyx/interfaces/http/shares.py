@@ -22,7 +22,7 @@ from .errors import Exact
 from .runs import EXPORTS, MOST_EVENTS, MOST_SEQ, exported
 from .schemas import NewShare, Overview, SharedRun, ShareLink, ShareRun
 from .state import long_read, owner_of, reader_of, refuse_misspelt_parameters, service_of
-from .streaming import encoded, error_messages, event_source, page_of_events
+from .streaming import EVENTS, encoded, error_messages, event_source, nothing_follows, page_of_events
 
 __all__ = ["ROUTER", "SHARED"]
 
@@ -94,7 +94,7 @@ async def read_shared_overview(request: Request) -> Response:
     return Exact(redact_json(found, service.redact), headers=PRIVATE)
 
 
-@ROUTER.get("/shared/events", responses={200: {"content": {"text/event-stream": {}}}})
+@ROUTER.get("/shared/events", responses=EVENTS)
 async def read_shared_events(
     request: Request,
     after: Annotated[int, Query(ge=0, le=MOST_SEQ)] = 0,
@@ -105,7 +105,7 @@ async def read_shared_events(
 ) -> Response:
     """Stream the events of a shared run, always without prompts. Reading them never changes the run.
 
-    limit: as for the events of one's own runs.
+    limit, 204: as for the events of one's own runs.
     """
     service, run_id = service_of(request), (await share_of(request)).run_id
     seen = max(after, last_event_id)
@@ -119,6 +119,8 @@ async def read_shared_events(
             page = await service.page(run_id, seen, limit, prompts=False)
             return await page_of_events(request, page, document, PRIVATE)
 
+    if (end := nothing_follows(await service.find(run_id), seen, PRIVATE)) is not None:
+        return end
     watched = watch(service, run_id, reader_of(request), after=seen, tokens=tokens, prompts=False)
     return event_source(service, encoded(watched, document), run_id, error_messages, headers=PRIVATE)
 

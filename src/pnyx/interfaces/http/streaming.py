@@ -15,14 +15,17 @@ from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...core.decision import FINAL
 from ...core.events import Event, Token, event_type, to_json
 from ...store.records.entries import PROMPTS, Page
+from ...store.records.runs import RunRow
 from ..service.follow import watch
 from ..service.run_service import RunService
 from .errors import Exact, error_response
 from .state import next_page
 
 __all__ = [
+    "EVENTS",
     "GZIP_LEVEL",
     "ServerSentEvent",
     "accepts_gzip",
@@ -31,11 +34,18 @@ __all__ = [
     "error_messages",
     "event_source",
     "message",
+    "nothing_follows",
     "page_of_events",
     "run_events",
     "run_headers",
 ]
 
+EVENT_STREAM = "text/event-stream"
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {EVENT_STREAM: {}}},
+    204: {"description": "The run is over, and the client has its last event"},
+}
+"""The responses of routes that stream the events of a run."""
 GZIP_LEVEL = 4
 SEND_S = 30.0
 """Seconds without reading after which a client counts as disconnected."""
@@ -55,6 +65,17 @@ def accepts_gzip(request: Request) -> bool:
 def run_headers(run_id: str) -> dict[str, str]:
     """The headers of a response about a run."""
     return {"X-Pnyx-Run": run_id, "X-Run-Id": run_id, "Location": f"/v1/runs/{run_id}"}
+
+
+def nothing_follows(row: RunRow, after: int, headers: Mapping[str, str]) -> Response | None:
+    """The response to a client that has all events of a run that is over; None if events may follow.
+
+    The `EventSource` of a browser connects again whenever a stream ends, unless the status is 204. The type
+    of the content is for clients that check it first.
+    """
+    if row.status not in FINAL or after < row.seq:
+        return None
+    return Response(status_code=204, headers=headers, media_type=EVENT_STREAM)
 
 
 def run_events(
@@ -112,7 +133,7 @@ async def page_of_events(
         headers["Content-Encoding"] = "gzip"
     # Many events take a while to write and to compress.
     body = await asyncio.to_thread(encode)
-    return Response(body, headers=headers, media_type="text/event-stream")
+    return Response(body, headers=headers, media_type=EVENT_STREAM)
 
 
 def as_stored(event: Event, prompts: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bounds of a run's calls, tokens and cost, before anything is sent. They hold if no seat fails."""
+"""Bounds of a run's calls, tokens and cost, before anything is sent."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from ...run.calls.context_window import image_tokens
 from ...run.spec import Spec
 from ...run.spending.expectation import expect
 
-__all__ = ["Plan", "as_json", "plan", "price_words", "why_unknown"]
+__all__ = ["CONDITION", "Plan", "as_json", "plan", "price_words", "why_unknown"]
 
+CONDITION = "if no seat fails and no call is retried"
+"""When the bounds hold. A reply that is cut off is a call that is retried."""
 TEMPLATE_TOKENS = 1000
 """More tokens than any of our prompts has without its material."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The least and the most calls, and the most tokens and USD, if no seat fails; None: unknown.
+    """The least and the most calls, and the most tokens and USD; None: unknown. They hold under `CONDITION`.
 
     The most includes one repair of every verdict. Retries and calls to substitutes of a failed seat come on
     top. expected_usd: what a usual run costs, see `run.spending.expectation`, or earlier ones of the same
@@ -134,6 +136,7 @@ def as_json(spec: Spec, bounds: Plan) -> dict[str, Any]:
             "output_tokens": bounds.output_tokens,
             "cost_usd": bounds.cost_usd,
         },
+        "at_most_if": CONDITION,
         "expected_usd": bounds.expected_usd,
         "cost_note": why_unknown(spec, bounds),
         "budget_usd": spec.budget_usd,

@@ -60,8 +60,8 @@ class Critique:
 
         What says nothing is no agreement, nor is the "wrong" that is read at the end of an empty sentence.
         """
-        if self.short is not None and short is not None:
-            return names_something(self.short) and same(self.short, short)
+        if short is not None and (own := self.short) is not None:
+            return names_something(own) and same(own, short)
         return self.flagged is not None and not self.objects and not is_rubbish(self.reply.text)
 
 

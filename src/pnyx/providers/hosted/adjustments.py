@@ -90,9 +90,7 @@ class Learned:
             bodies.merge_system(body)
         if self.streams is not None:
             bodies.set_stream(body, self.streams, "stream_options" not in self.dropped)
-        if (place := bodies.output_limit(body)) is not None:
-            holder, name = place
-            holder[name] = min(holder[name], self._most(body))
+        bodies.lower_limit(body, self._most(body))
 
     def _most(self, body: dict[str, Any]) -> int:
         """The most output tokens of a request."""

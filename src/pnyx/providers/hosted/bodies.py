@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .thinking import claude_budget
+
 __all__ = [
     "OUTPUT_LIMITS",
     "SCHEMA",
     "drop",
     "has_system",
     "holders",
+    "lower_limit",
     "merge_system",
     "names",
     "output_limit",
@@ -82,6 +85,19 @@ def output_limit(body: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
     """The object with the output limit, and the limit's name."""
     places = ((h, name) for h in holders(body) for name in OUTPUT_LIMITS if isinstance(h.get(name), int))
     return next(places, None)
+
+
+def lower_limit(body: dict[str, Any], most: int) -> None:
+    """Lower the output limit to `most`. Models of Anthropic think in less than it, or not at all."""
+    place = output_limit(body)
+    if place is None or place[0][place[1]] <= most:
+        return
+    place[0][place[1]] = most
+    thinking = body.get("thinking")
+    if isinstance(thinking, dict) and (wanted := thinking.get("budget_tokens")):
+        thinking["budget_tokens"] = claude_budget(wanted, most)
+        if not thinking["budget_tokens"]:
+            del body["thinking"]
 
 
 def set_stream(body: dict[str, Any], stream: bool, options: bool) -> None:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from errno import EPIPE
-from functools import cache
+from functools import cache, partial
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +25,7 @@ from ...core.caching.regex import regex
 from ...errors import ProviderError
 from ...json_bytes import json_bytes
 from ..unsent import before_sending
+from .behind_replies import LenientHandler
 from .compression import Decompressor
 from .documents import Documents
 from .failures import HostError, failure, read_report, retry_after
@@ -305,6 +306,10 @@ class _Connector(aiohttp.TCPConnector):
 
     Before it: a proxy opens no tunnel, or the deadline passes during a handshake.
     """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory = partial(LenientHandler, loop=self._loop)  # type: ignore[assignment]
 
     async def connect(self, *args: Any, **options: Any) -> aiohttp.connector.Connection:
         try:

@@ -21,14 +21,14 @@ __all__ = ["DONE", "Documents"]
 DONE = object()
 """What `Documents` returns for the event that ends a stream: [DONE]."""
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
-_BLANK = b"\r\n\t \0"
+_BLANK = b"\r\n\t \0\x1e"
 _DONE = re.compile(rb"[\"\[\s]*done[\"\]\s]*", re.IGNORECASE)
 _TAG = re.compile(rb"\s*\[[\w -]+\]", re.ASCII)
 """Words such as "[INFO] in a queue", which start like a list."""
 _DECODER = json.JSONDecoder(strict=False)
 """Reads text with control characters that its host has not escaped."""
-_SPACE = re.compile(r"\s*(?:data:\s*)?")
-"""Between two documents, of which each may be an event that lacks its line end."""
+_SPACE = re.compile(r"\s*(?:,\s*)?(?:data:\s*)?")
+"""Between two documents, of which each may be an event that lacks its line end, or part of a list."""
 _FIELDS = (b"data", b"event", b"id", b"retry", b"error", b"")
 """Fields of server-sent events; the empty one is a comment, and "error" one of older llama.cpp servers."""
 

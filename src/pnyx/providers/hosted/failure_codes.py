@@ -38,6 +38,7 @@ CODES: dict[int, str] = {
     500: "apierror servererror internal internalerror internalservererror internalserverexception"
     " internalfailure modelerrorexception modelstreamerrorexception unknown unknownerror failed canceled"
     " cancelled functioninvocationfailed",
+    501: "unimplemented notimplemented",
     502: "badgateway providererror",
     503: "unavailable serviceunavailable serviceunavailableexception serviceunavailableerror unavailableerror"
     " engineoverloadederror engineoverloaded modeloverloaded serverisoverloaded serveroverloaded busy"

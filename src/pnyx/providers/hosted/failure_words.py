@@ -63,7 +63,8 @@ SPENT = regex(
     r"|(?:out[ _]of|no|any)[ _]credits|purchase (?:more )?credits|overdue|in arrears|recharge|top.?up your"
     r"|(?:enter|provide) (?:an? )?payment method"
     r"|budget.{0,20}exceeded|exceeded\w*budget|(?:not have enough quota|quota is not enough)"
-    r"|reached (?:your|its|the) usage limit|free (?:tier|allocation) [^.]{0,40}(?:exhausted|upgrade)"
+    r"|reached (?:your|its|the) (?:\w+ ){0,3}usage limit|regain access on|free (?:tier"
+    r"|allocation) [^.]{0,40}(?:exhausted|upgrade)"
     r"|FreeTierOnly|key limit exceeded|(?:monthly|daily|plan|token|subscription)[ _](?:\w+[ _])?quota"
     r"|rate limit set to 0|account is not active|unpaid|past due|PerDay|(?:per.day|\b[RT]PD)\b(?!.*(?:again"
     r"|retry) (?:in|after) \d)"
@@ -82,7 +83,9 @@ SPENT = regex(
     r"|payment (?:method )?(?:was |is |has been )?(?:declined"
     r"|failed|rejected)"
     r"|(?:subscription|plan|package) (?:has |is |was )?(?:expired|ended|inactive|cancel|required)"
-    r"|used (?:up )?all (?:of )?(?:your|the) credits"
+    r"|used (?:up )?all (?:of )?(?:your|the) credits|no (?:remaining|more) tokens in"
+    r"|requires? an? (?:\w+ )?subscription|from your extra usage|model service has been paused"
+    r"|(?:allowance|quota|credits?|budget) (?:(?:is|was|are|has been|have been) )?(?:all )?spent\b"
     r"|套餐[^。]{0,12}[未不](?:开放|包含|支持)|余额|额度(?:不足|已?[用耗][尽完])|欠费|充值|日流控",
     re.IGNORECASE,
 )
@@ -90,7 +93,9 @@ SPENT = regex(
 
 MONEY = (
     regex(
-        r"(?<![a-z])credits?\b|\bbalance|\bfunds\b|(?<!thinking )\bbudget\b|\bspend|prepa(?:id|yment)"
+        r"(?<![a-z])credits?\b|\bbalance|\bfunds\b|(?<!thinking )(?<!token )\bbudget\b|\bspend"
+        r"|prepa(?:id|yment)"
+        r"|\bfree (?:\w+ )?(?:quota|allowance)"
         r"|余[额量]|额度|套餐|资源包",
         re.IGNORECASE,
     ),
@@ -109,7 +114,8 @@ PERIOD = (
         r"\bday\b|today|daily|week|month|billing|\d[- ]hour|每[日天周月]|[日周月天]|小时|trial", re.IGNORECASE
     ),
     regex(
-        r"quota|usage|limit(?!s? reset)|\bcap\b|allowance|allotment|\b(?:calls|requests|tokens)\b|限额|上限"
+        r"quota|usage|limit(?!s? reset)|\bcap\b|allowance|allotment|allocation"
+        r"|\b(?:calls|requests|tokens|units)\b|限额|上限"
         r"|配额|流控|次数",
         re.IGNORECASE,
     ),
@@ -156,11 +162,12 @@ _STARTING = (
     r"not (?:yet )?(?:fully )?(?:ready|up yet|warm)"
     r"|\b(?:is|are|it's|still|currently|being|be) (?:\w+ )?(?:loading|restarting|starting(?! with)"
     r"|booting|initiali[sz]ing"
-    r"|waking|warming|spinning|scaling (?:up|from)|deploying|deployed (?=and)|provision(?:ing|ed)"
+    r"|waking|warming|spinning|scaling (?:up|from)|deploying|deployed (?=and)|provision(?:ing|ed)|pulled"
     r"|downloading|updating"
     r"|updated|resuming)\b|(?:is|was|are|being|currently) scaled? to zero|(?:warming|waking|wakes"
     r"|spinning|scaling"
-    r"|scaled|start(?:ing|s)) up\b|cold.?start|loading in progress|(?<!error )\bloading model\b"
+    r"|scaled|start(?:ing|s)) up\b|scaling from zero|cold.?start|loading in progress"
+    r"|(?<!error )\bloading model\b"
     r"|not (?:yet )?finished (?:loading|starting)|coming up\b|currently cold|warming (?:it|now)"
     r"|will be (?:ready|available|online|up) (?:shortly|soon|in)|loading now|now loading"
     r"|being (?:re)?loaded|model_?loading|not_?ready"
@@ -173,7 +180,8 @@ GONE = regex(
 )
 """Words beside these of one that will not: Azure's is perhaps not there yet, and mostly misspelt."""
 _NOT_NOW = (
-    r"temporar\w* (?:un|in|not |out of|overloaded|down)|(?:not |un)available (?:at (?:the|this) (?:moment"
+    r"temporar\w* (?:un|in|not |out of|overloaded|down|off|(?:\w+ )?(?:failure|error|problem|outage))"
+    r"|(?:not |un)available (?:at (?:the|this) (?:moment"
     r"|time)"
     r"|right now|for now|just now|momentarily)|momentarily (?:not |un)available"
 )
@@ -194,8 +202,9 @@ _PASSING = (
     r"|socket hang up|\bchannel error|upstream request failed(?!:)|\bfetch failed\b(?! with)|RST_STREAM"
     r"|closed network connection|broken pipe|GOAWAY"
     r"|(?:server|socket) disconnected|premature close|read timed out|max retries exceeded"
-    r"|server is (?:at max|shutting down)"
-    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|系统错误|访问量过大"
+    r"|server (?:is at max|(?:is )?shutting down)"
+    r"|(?:workers?|slots?|instances?|replicas?) (?:are |is )?(?:all )?(?:occupied|in use|taken)\b"
+    r"|\bE(?:CONN[A-Z]+|TIMEDOUT|AI_AGAIN)\b|繁忙|网络错误|饱和|系统错误|访问量过大|暂时?不可用"
 )
 PASSING = regex(_PASSING, re.IGNORECASE)
 """A failure that passes, though its status is that of a wrong request or a wrong key: a local server whose
@@ -217,7 +226,7 @@ TEMPORARY = regex(
     r"|cool(?:ing)?[ _]?down|maintenance|engine error|interrupted|went wrong"
     r"|unable to (?:reach|process your request)|(?:try|retry) once more|too much load"
     r"|internal error|\block\b|exhausted all available|no (?:healthy|available|\w+ available)|queue"
-    r"|限流|稍后|后重试|无可用|内部错误|超时|暂时?不可用|过载|排队|服务异常",
+    r"|限流|稍后|后重试|无可用|内部错误|超时|过载|排队|服务异常",
     re.IGNORECASE,
 )
 """A failure that may pass, for reports without a status or a known code."""
@@ -284,6 +293,9 @@ BAD_KEY = regex(
     r"|api_?key_?invalid|pass a valid api key|\bauth(?:entication)? error"
     r"|authentication (?:failed|parameter)|authfailure|not authorized to"
     r"|\blogin fail|signature (?:does not match|check failed|has expired)|\bunauthori[sz]ed\b|unauthenticated"
+    r"|(?:malformed|invalid|missing|bad|no|empty) authori[sz]ation\b|\bheader\.(?:authori[sz]ation"
+    r"|x-api-key)\b"
+    r"|无效的?(?:令牌|密钥)|(?:令牌|密钥)(?:无效|已?过期)"
     r"|not authenticated|NoAuthError|\bno permission\b|请先登录"
     r"|\b(?:key|token|jwt)\b (?:\w+ ){0,2}(?:revoked|expired|disabled|deactivated)",
     re.IGNORECASE,
@@ -301,7 +313,8 @@ KEY = (
     regex(
         r"invalid|incorrect|expired|missing"
         r"|not (?:valid|active|allowed|found|authori[sz]ed|permitted|correct)|denied|fail|revoked|wrong"
-        r"|disabled|deleted|(?:not|n't) have access|未收到|未提供|缺少|无法|错误|无效|非法|失效|失败|过期",
+        r"|disabled|deleted|(?:not|n't) have access|未收到|未提供|提供有效|缺少|无法|错误|无效|非法|失效"
+        r"|失败|过期",
         re.IGNORECASE,
     ),
     regex(r"\A(?!.*\b(?:tools?|schema|propert(?:y|ies))\b)", re.IGNORECASE | re.DOTALL),
@@ -318,7 +331,8 @@ NO_MODEL = regex(
     r"|recogni[sz]ed|permitted)\b"
     r"|(?:has been|is|was) (?:retired|discontinued)|could not route to|with on-demand throughput"
     r"|(?:unknown|unsupported|invalid|no such|unexpected) model\b|model identifier is invalid"
-    r"|specified version does not exist|\bno model (?:called|named|with|is)|(?:not|n't) have (?:an? "
+    r"|no endpoints found for (?!your)|specified version does not exist|\bno model (?:called|named|with"
+    r"|is)|(?:not|n't) have (?:an? "
     r"|the )?model|(?:not"
     r"|n't) (?:one )?of the (?:\w+ )?models"
     r"|supported api model names|no models (?:are )?(?:currently )?loaded"

@@ -128,7 +128,7 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
     kind = final or _kind(found)
     wait = None
     if kind in ("rate_limited", "overloaded"):
-        wait = retry_after(headers or {}, body or f"{found.message} {found.details}")
+        wait = retry_after(headers or {}, body or f"{found.message} {found.details} {found.waits}")
     wrote = kind == "malformed" and found.status != 0
     about_request = (final == "" and not wrote) or affordable(found.english) is not None
     billed = headers is not None and (wrote or found.status in MAY_HAVE_COST)
@@ -162,6 +162,8 @@ def _final_kind(found: Report) -> str:
     of_model = NO_MODEL.search(words) is not None
     of_key = status != 500 and found.named_status not in (404, 429) and found.has(KEY) and not of_model
     # OpenCode refuses a model that it has not with the status of a key.
+    if status == 401 and NOT_NOW.search(words):
+        return ""
     if status == 401 and found.named_status != 404 and (of_key or not of_model or BAD_KEY.search(words)):
         return "auth"
     if status in (0, 400, 403, 422, 498, 500) and (BAD_KEY.search(words) or of_key):
@@ -199,6 +201,8 @@ def _is_spent(status: int, found: Report) -> bool:
 def _kind(found: Report) -> str:
     named, words = found.named_status, found.words
     status = _standard(found.status) or named
+    if status == 500 and found.is_of_rpc:
+        status = named  # of the host behind a gateway
     unsure = status in (0, 400, 422, 424, 500)
     of_time = named == 429 or _TOKEN_RATE.search(words) or (status == 0 and PER_MINUTE.search(words))
     if unsure and of_time and not TOO_LARGE.search(words):
@@ -229,7 +233,7 @@ def _kind(found: Report) -> str:
         return "not_found"
     if status in (420, 429) or (status in (0, 400, 403, 422) and (named == 429 or RATE.search(words))):
         return "rate_limited"
-    if status == 403:
+    if status in (401, 403):
         # A key that is refused is not taken after a wait.
         if retry_after({}, found.message) is not None:
             return "rate_limited"
@@ -294,7 +298,7 @@ _OF_OUTPUT = regex(
 def _is_long_text(found: Report) -> bool:
     """Whether a text of the conversation is over a limit of characters."""
     message = re.split(r" - |\berror: ", found.english)[-1]  # behind the words of a client or gateway
-    long = "string_above_max_length" in found.code or "string too long" in message
+    long = "string_above_max_length" in f"{found.code} {message}" or "string too long" in message
     part = found.param or (match[1] if (match := _PART.search(message)) else "messages")
     is_text = re.split(r"[.\[]", part)[0] in ("messages", "input", "prompt", "contents")
     return long and is_text and not part.endswith((".id", ".name"))
@@ -311,7 +315,7 @@ def unreadable(problem: str, body: bytes) -> ProviderError:
         title = page_title(page)[:QUOTE_CHARS]
         found = failure(Report(0, title, xml_code(page)))
         # A page may be that of a proxy without its host: "502 Bad Gateway".
-        if found.kind != "malformed" and (is_xml(page) or found.kind == "overloaded"):
+        if found.kind != "malformed" and (is_xml(page) or found.kind in ("overloaded", "rate_limited")):
             return found
         # No model has answered, and the same page comes again.
         return ProviderError(

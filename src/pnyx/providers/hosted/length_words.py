@@ -35,6 +35,8 @@ TOO_LONG = regex(
     r"|`?inputs`? (?:tokens \+|must have less than)"
     r"|\b(?:prompt|input|messages?|request|conversation|content)\b[^.]{0,80}(?:exceed|longer|larger|greater"
     r"|over the|must be (?:less|no more)|but max)[^.]{0,60}(?:token|length|context|window)"
+    r"|exceed\w* (?:the )?token limit\b(?!.*(?:minute|second|hour|day|quota))|(?:larger"
+    r"|bigger) than the KV cache"
     r"|message larger than max|token count exceed|tokens size exceed|(?:prompt|input) (?:has|is"
     r"|of) \d+ tokens"
     r"|(?:prompt|input|input_ids) length\b.{0,60}(?:exceed|too long|over the)"
@@ -42,7 +44,8 @@ TOO_LONG = regex(
     r"|request (?:body )?size\b[^.]{0,20}exceed|text fields that are too large|payload too large"
     r"|max(?:imum)? tokens of \d+ exceeded"
     r"|(?:unable to|cannot) fit (?:\w+ ){0,2}(?:prompt|input|messages?|conversation)"
-    r"|max_tokens must be at least 1, got -|tokens? ?数量?超|length limit exceeded|prompt: length"
+    r"|max_tokens must be at least 1, got (?:-|0\b)|tokens? ?(?:总?数量?)?超"
+    r"|length limit exceeded|prompt: length"
     # What to do about it
     r"|reduce the (?:length|size) of|shorten (?:your|the) (?:input|prompt|message|conversation|request"
     r"|text|chat)|shorten (?:it|them)\b"

@@ -95,21 +95,23 @@ def _room_beside(message: str, now: int) -> Room | None:
         window, total = sorted(large)
         if now < total < window + now and _TOTAL.search(message) and not _ALONE.search(message):
             return Room(window, total - now, total)
-    if now not in numbers or len(others) != 2 or not (_LIMIT.search(message) and _INPUT.search(message)):
+    if now not in numbers or len(others) != 2 or not (_REPLY.search(message) and _INPUT.search(message)):
         return None
     prompt, window = others if now + others[1] not in numbers else reversed(others)
     return Room(window, prompt) if window < prompt + now else None
 
 
-_INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])", re.IGNORECASE)
+_INPUT = regex(r"(?<![a-z])(?:input|prompt|messages)(?![a-z])|输入", re.IGNORECASE)
 _OUTPUT = (
     r"max(?:imum)?[_ ]?(?:output|new|completion|generation|generated)?[_ ]?tokens|max_gen_len"
     r"|(?:output|completion) (?:tokens?|may|must|can(?:not)?)\b|generation length|output length (?:is"
     r"|must|may|can)\b|(?:only "
     r"|can )generates? (?:only |at most |up to )*|tokens to generate"
-    r"|(?<=\d )(?:completion|output)\b|输出长度"
+    r"|(?<=\d )(?:completion|output)\b|输出长度|最大输出"
 )
 _LIMIT = regex(_OUTPUT, re.IGNORECASE)
+_REPLY = regex(rf"{_OUTPUT}|\b(?:completion|output)\W{{0,3}}\d|输出", re.IGNORECASE)
+"""The same, and the part of a sum that is the reply."""
 _BESIDE = regex(rf"(?:{_OUTPUT})[^.;,]{{0,60}}?(?<![\w-])(\d[\d,]*)", re.IGNORECASE)
 """A number beside it; one of a longer list of parameters says where the list ends."""
 _TOO_MUCH = regex(

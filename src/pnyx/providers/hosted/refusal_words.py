@@ -13,6 +13,7 @@ from . import bodies
 
 __all__ = [
     "ANY_OF_THEM",
+    "CONDITION",
     "ENGLISH",
     "HARDWARE",
     "IN_PASSING",
@@ -42,7 +43,7 @@ _BEFORE_OTHERS = (
     r"(?! (?!(?:is|are|was|were|be|has|had|does|do|did|may|might|must|should|shall|can|could|will|would"
     r"|not|isn|doesn|cannot|in|from|to|of|for|with|without|on|at|by|when|while|if|as|than|above|below"
     r"|over|under|between|within|outside|and|or|but|because|which|that|only|also|both|needs"
-    r"|parameters?|params?|values?|fields?|arguments?|settings?|options?|keys?|propert(?:y|ies)|inputs?"
+    r"|adjustments?|changes?|overrides?|parameters?|params?|values?|fields?|arguments?|settings?|options?|keys?|propert(?:y|ies)|inputs?"
     r"|support|range|greater|less|higher|lower|equal|other|different|invalid|out|too|being|having|using"
     r"|[a-z]+ed)\b)[a-z])"
 )
@@ -75,7 +76,7 @@ REFUSED = regex(
 NOT_OFFERED = regex(
     r"(?:not|n't) (?:\w+ ){0,2}(?:support|enabled|available|permitted|allowed|accept|offer|do )|unsupported"
     r"|(?<!service )(?<!temporarily )(?<!currently )unavailable|\bno \w+ support\b|(?:\bcannot"
-    r"|can't) call|(?:requires|with) --"
+    r"|can't) (?:call|use)|(?:requires|with) --"
     r"|no endpoints found that|extra inputs|cannot be used with (?:this|the) model|disabled|不支持",
     re.IGNORECASE,
 )
@@ -87,9 +88,10 @@ SCHEMA_REFUSED = regex(
 TOOL_SCHEMA = regex(r"schema (?:for|of) (?:function|tool)|function_declarations|tools\[", re.IGNORECASE)
 IN_PASSING = regex(
     r"\brequests?(?: body)?,? (?:with|had|has|contain(?:s|ed|ing)?|includ\w+)\b"
-    r"(?! (?:an? )?(?:forbidden|unknown|unsupported|invalid|unexpected|unrecogni))",
+    r"(?! (?:an? )?(?:error|forbidden|unknown|unsupported|invalid|unexpected|unrecogni))",
     re.IGNORECASE,
 )
+CONDITION = regex(r"\b(?:when|if|unless|while)\b", re.IGNORECASE)
 OUTPUT_CONFIG = regex(r"\boutput_config\b(?!\.)", re.IGNORECASE)
 """All of it, and not one of its fields."""
 LISTS = regex(r"\b(?:supported|optional|allowed|valid|known|accepted|examples?)\b", re.IGNORECASE)
@@ -107,7 +109,8 @@ SCHEMA = regex(
     r"response.?format|response.?(?:json.?)?schema|json.?schema|structured.?outputs?|json.?mode|grammar"
     r"|output.?format|required for format|schema in format|guided.?(?:decoding|json)|response.?mime.?type"
     r"|application/json"
-    r"|(?:specified|response) schema|schema in generation.?config|schema is too|schemas contains? too"
+    r"|(?:specified|response) schema|schema (?:keyword|could not|cannot|is not)"
+    r"|结构化(?:输出|响应)|schema in generation.?config|schema is too|schemas contains? too"
     r"|the word '?json",
     re.IGNORECASE,
 )
@@ -117,7 +120,9 @@ PLAIN_WORDS = {
     **dict.fromkeys(("reasoning", "thinking", "thinkingConfig", "enable_thinking"), _THINKING),
     "thinking_budget": regex(r"thinking budget", re.IGNORECASE),
     "chat_template_kwargs": regex(r"chat.?template", re.IGNORECASE),
-    "reasoning_effort": regex(r"reasoning(?!_content)|thinking|\bthink\b|\beffort\b|思考", re.IGNORECASE),
+    "reasoning_effort": regex(
+        r"(?<!with )(?<!by )(?<!for )reasoning(?!_content)|thinking|\bthink\b|\beffort\b|思考", re.IGNORECASE
+    ),
     "tools": _TOOLS,
     "output_config.effort": regex(r"\beffort\b", re.IGNORECASE),
     "stream_options": regex(r"include_usage", re.IGNORECASE),
@@ -141,7 +146,8 @@ UNKNOWN_NAME = regex(
 )
 
 OTHER_NAME = regex(
-    r"\b(?:use|send|pass|try|specify|provide) (?:the )?['\"`]?(max_?(?:completion_?)?tokens)\b", re.IGNORECASE
+    r"\b(?:use|send|pass|try|specify|provide|did you mean) (?:the )?['\"`]?(max_?(?:completion_?)?tokens)\b",
+    re.IGNORECASE,
 )
 """The name of an output limit that the host asks for."""
 

@@ -15,6 +15,7 @@ from ...core.caching.regex import regex
 from . import bodies
 from .refusal_words import (
     ANY_OF_THEM,
+    CONDITION,
     ENGLISH,
     HARDWARE,
     IN_PASSING,
@@ -172,6 +173,7 @@ def _in_clause(clause: str, names: list[str], named_is_refused: bool) -> list[st
             return both[:1]
         if wanted := OTHER_NAME.search(clause):
             return [n for n in names if n in RENAMED and bare(RENAMED[n]).fullmatch(wanted[1])]
+    clause = _without_condition(clause, names)
     refuses = REFUSED.search(clause) or SCHEMA_REFUSED.search(clause)
     if not refuses and (not named_is_refused or LISTS.search(clause)):
         return []
@@ -196,6 +198,15 @@ def _in_clause(clause: str, names: list[str], named_is_refused: bool) -> list[st
             chosen.append(name)
             end = until
     return chosen
+
+
+def _without_condition(clause: str, names: list[str]) -> str:
+    """`clause` up to "when" or "if", if it names a parameter before it: those behind are not refused."""
+    if (condition := CONDITION.search(clause)) is None:
+        return clause
+    head = clause[: condition.start()]
+    is_named = any(bare(name).search(head) for name in names if name not in WORDS_BY_ACCIDENT)
+    return head if is_named else clause
 
 
 def _place(clause: str, names: list[str]) -> str:

@@ -12,16 +12,18 @@ from .reports.report import Report
 __all__ = ["refuses_no_stream", "refuses_stream", "refuses_system"]
 
 _SYSTEM = regex(
-    r"(?:system|developer)[ _]?(?:role|message|prompt|instruction)s?\b[^.]{0,40}(?:\bnot\b|n't|unsupported"
+    r"(?:system|developer)[ _]?(?:role|message|prompt|instruction|field)s?\b[^.]{0,40}(?:\bnot\b|n't"
+    r"|unsupported"
     r"|disabled)|(?:\bnot|n't) (?:\w+ ){0,2}(?:support|accept|allow)\w* (?:\w+ ){0,2}?"
-    r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction))"
+    r"(?:['\"`](?:system|developer)['\"`]|(?:system|developer) (?:role|message|prompt|instruction|field))"
     r"|developer instruction|(?<!optional system message, )(?:conversation roles|messages) must alternate"
     r"|\bno system (?:role|message|prompt)|['\"`]system['\"`] is not\b"
     r"|only ['\"`]?user['\"`]?(?:,| and) ['\"`]?assistant\b|can only be user or assistant"
     r"|role\b[^.]{0,20}should be 'user' or 'assistant'|system message must be at the"
     r"|first message\b(?:[^.]{0,20}\brole\b[^.]{0,20})? must be (?:from )?(?:the |an? )?['\"`]?user"
     r"|messages\[0\]\W{1,3}role must be user|role:? ['\"`]?system['\"`]? (?:is )?not"
-    r"|(?:unsupported|unexpected|invalid|unknown) (?:role|value)\b:? ['\"`\\]*(?:system|developer)\b"
+    r"|(?:unsupported|unexpected|invalid|unknown) (?:message )?(?:role|value)\b:? ['\"`\\]*"
+    r"(?:system|developer)\b"
     r"|unknown variant `(?:system|developer)`|不支持 ?['\"`]?(?:system|系统)",
     re.IGNORECASE,
 )

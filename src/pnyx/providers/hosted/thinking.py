@@ -8,7 +8,15 @@ from typing import Any, Literal, TypeAlias
 from ...core.thinking import Effort
 from ..base import Call
 
-__all__ = ["LEAST_GEMINI_PRO", "SHARES", "ThinkingStyle", "effort_of", "thinking_settings", "wanted_effort"]
+__all__ = [
+    "LEAST_GEMINI_PRO",
+    "SHARES",
+    "ThinkingStyle",
+    "claude_budget",
+    "effort_of",
+    "thinking_settings",
+    "wanted_effort",
+]
 
 ThinkingStyle: TypeAlias = Literal["effort", "anthropic", "google", "mistral", "openrouter"]
 LEAST_BUDGET = 1024
@@ -41,7 +49,7 @@ def thinking_settings(
         if style == "google":
             budget = max(_least_of_gemini(call.model), min(wanted, call.max_tokens - call.max_tokens // 4))
             return {"google_thinking_config": {"thinking_budget": budget, "include_thoughts": True}}
-        budget = _claude_budget(wanted, call.max_tokens)
+        budget = claude_budget(wanted, call.max_tokens)
         # Thinking needs the default temperature.
         enabled = {"type": "enabled", "budget_tokens": budget}
         return {"anthropic_thinking": enabled, "temperature": None} if budget else {}
@@ -53,7 +61,7 @@ def thinking_settings(
     return {"openai_reasoning_effort": effort} if reasons or effort != "none" else {}
 
 
-def _claude_budget(wanted: int, max_tokens: int) -> int:
+def claude_budget(wanted: int, max_tokens: int) -> int:
     """Tokens of thinking that leave room for an answer; 0 if there is too little for both."""
     most = max_tokens - LEAST_BUDGET
     return 0 if most < LEAST_BUDGET else max(LEAST_BUDGET, min(wanted, most))

@@ -1,8 +1,9 @@
 """How hosts with OpenAI's API turn thinking on and off, where OpenAI's parameter does not do it.
 
 From the documentation of the hosts: DashScope, SiliconFlow, ModelScope, Qianfan, Novita and Hunyuan
-(`enable_thinking`, `thinking_budget`); Z.ai, Ark, Moonshot, DeepSeek, MiniMax and MiMo (`thinking`); NIM and
-SambaNova (`chat_template_kwargs`, as in vLLM, SGLang and llama.cpp); Together (`reasoning`); Groq.
+(`enable_thinking`, `thinking_budget`); Z.ai, Ark, Moonshot, DeepSeek, MiniMax, MiMo, LongCat and Spark
+(`thinking`); NIM and SambaNova (`chat_template_kwargs`, as in vLLM, SGLang and llama.cpp); Together
+(`reasoning`); Mistral and Cohere (OpenAI's parameter, with two of its levels); StepFun (all of them); Groq.
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ from .thinking import SHARES, wanted_effort
 __all__ = ["set_router_thinking", "set_thinking"]
 
 _ENABLE, _TYPE, _TEMPLATE, _REASONING, _EFFORT = "enable", "type", "template", "reasoning", "effort"
+_TWO_LEVELS = "two levels"
+"""OpenAI's parameter, which is "high" or "none"."""
 
 _HOSTS: Mapping[str, str] = {
     **dict.fromkeys(("aliyuncs.com", "siliconflow.cn", "siliconflow.com", "modelscope.cn"), _ENABLE),
     **dict.fromkeys(("baidubce.com", "novita.ai", "hunyuan.cloud.tencent.com"), _ENABLE),
     **dict.fromkeys(("bigmodel.cn", "z.ai", "volces.com", "bytepluses.com", "moonshot.ai"), _TYPE),
     **dict.fromkeys(("moonshot.cn", "deepseek.com", "minimax.io", "minimaxi.com", "xiaomimimo.com"), _TYPE),
+    **dict.fromkeys(("kimi.com", "longcat.chat", "xf-yun.com"), _TYPE),
     **dict.fromkeys(("nvidia.com", "sambanova.ai"), _TEMPLATE),
     **dict.fromkeys(("together.ai", "together.xyz"), _REASONING),
     **dict.fromkeys(("openai.com", "azure.com", "x.ai", "groq.com", "cerebras.ai"), _EFFORT),
-    **dict.fromkeys(("googleapis.com", "fireworks.ai", "mistral.ai", "perplexity.ai", "cohere.ai"), _EFFORT),
+    **dict.fromkeys(
+        ("googleapis.com", "fireworks.ai", "perplexity.ai", "stepfun.com", "stepfun.ai"), _EFFORT
+    ),
+    **dict.fromkeys(("mistral.ai", "cohere.ai", "cohere.com"), _TWO_LEVELS),
 }
 """The end of a host's name -> what it reads."""
 
@@ -42,7 +49,13 @@ def set_thinking(body: dict[str, Any], host: str, call: Call, reasons: bool) -> 
     if not thinks and not reasons and "reasoning_effort" not in body:
         return
     form = next((form for name, form in _HOSTS.items() if f".{host}".endswith(f".{name}")), "")
-    if form == _EFFORT:
+    if "gpt-oss" in call.model.lower():
+        # OpenAI's open models read its parameter wherever they run, and always think.
+        body["reasoning_effort"] = effort if thinks else "low"
+        return
+    if form == _TWO_LEVELS:
+        body["reasoning_effort"] = "high" if thinks else "none"
+    elif form == _EFFORT:
         if host.endswith("groq.com") and "qwen" in call.model.lower():
             body["reasoning_effort"] = "default" if thinks else "none"
     elif form == _ENABLE:

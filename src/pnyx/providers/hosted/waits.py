@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from ...core.caching.regex import regex
 
-__all__ = ["retry_after"]
+__all__ = ["fields_of_waits", "retry_after"]
 
 LONGEST_RESET_S = 60.0
 """A limit that is whole again only later has room for one request much sooner."""
@@ -19,10 +21,11 @@ MAX_CHARS = 8_000
 """Of a body, in which a wait is searched."""
 _BLANKS = regex(r"[ \t\u00a0\u202f]+")
 _DURATION = (
-    r"(?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)"
+    r"(?:\d+(?:\.\d+)?\s*(?:more )?(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?"
+    r"|secs?|s)"
     r"(?![a-z])(?:\s*,)?\s*(?:and\s+)?)+"
 )
-_PART = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+_PART = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*(?:more )?([a-z]+)", re.IGNORECASE)
 _WORDS = regex(
     r"\b(?:try again|retry|wait|available|reset|back ?off|cool(?:ing)?[ -]?down|limited for"
     r"|(?:request|call|attempt)s?(?: is| are)? (?:allowed|possible|accepted)|come back)\D{0,40}?"
@@ -31,7 +34,8 @@ _WORDS = regex(
 )
 _ONE = regex(r"\b(?:an?|one) (?=(?:minute|hour|second)\b)", re.IGNORECASE)
 _CLOCK = regex(
-    r"(?:try again|retry|wait|available|replenished)\D{0,40}?(\d\d):(\d\d):(\d\d)\b", re.IGNORECASE
+    r"(?:try again|retry|wait|available|replenished|allowed|reset)\D{0,40}?(\d\d):(\d\d):(\d\d)\b",
+    re.IGNORECASE,
 )
 _AT = regex(
     r"\breset\w*\D{0,20}(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)",
@@ -58,7 +62,7 @@ _IN = regex(
 _FIELDS = regex(
     r"\b(retryDelay|retry[_-]?after(?:_?(?:s|seconds|ms))?|estimated_time|resets?_(?:in_)?seconds"
     r"|(?:cooldown|wait)_seconds)"
-    r'\\?"?\s*[:=]\s*\\?"?(\d+(?:\.\d+)?)(ms|s)?(?!\w|\.\d)',
+    r'\\?"?\s*[:=]\s*(?:\{\s*"seconds":\s*)?\\?"?(\d+(?:\.\d+)?)(ms|s)?(?!\w|\.\d)',
     re.IGNORECASE,
 )
 _RESET = regex(r'"x-ratelimit-reset(?:-requests|-tokens)?\\?"\s*:\s*\\?"?([\w.:-]+)', re.IGNORECASE)
@@ -96,6 +100,26 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     waits += [_seconds(match[1]) for match in _RATELIMIT.finditer(headers.get("ratelimit", ""))]
     known = [wait for wait in waits if wait is not None and wait <= LONGEST_RESET_S]
     return max(known, default=None)
+
+
+def fields_of_waits(document: Any) -> str:
+    """The fields of a document that may say how long to wait, as JSON; `retry_after` reads them in a body."""
+    return " ".join(json.dumps({name: value}, default=str) for name, value in _fields_of_waits(document))
+
+
+def _fields_of_waits(part: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    if isinstance(part, Mapping):
+        yield from ((name, value) for name, value in part.items() if _WAITS.search(str(name)))
+        part = list(part.values())
+    if isinstance(part, list) and depth < MAX_DEPTH:
+        for one in part[:MAX_PARTS]:
+            yield from _fields_of_waits(one, depth + 1)
+
+
+_WAITS = regex(r"retry|wait|cool|reset|estimated_time", re.IGNORECASE)
+MAX_DEPTH = 5
+MAX_PARTS = 50
+"""Of a list in which fields are searched."""
 
 
 def _field(body: str) -> float | None:

@@ -43,8 +43,11 @@ class ReplyLimits:
         has_own = self.short is not None and model not in context.long_replies
         if cut is None and has_own:
             return self._first(size)
-        is_last = cut is not None and cut.max_tokens >= self.whole(size)
-        return self.whole(size, RAISE if is_last or model in context.long_thoughts else 1)
+        whole = self.whole(size)
+        is_last = cut is not None and cut.max_tokens >= whole
+        # Where the model thought for as long without an answer, it would do so each time.
+        is_in_vain = context.journal.thought.get(model, 0) >= whole
+        return self.whole(size, RAISE) if is_last or is_in_vain else whole
 
     def in_budget(self, size: int) -> OutputLimits:
         """Return the limit of the next request, and how far a small budget may lower it."""
@@ -99,7 +102,6 @@ class ReplyLimits:
             return "malformed", f"the host could not read what the model wrote ({done.finish_detail})"
         is_whole = self.note_cut(size, limit)
         if is_whole and is_blank(done.text):
-            self.context.long_thoughts.add(self.seat.model)  # and it would be so each time
             return CUT_OFF, no_answer(done, usage, self.setting(limit))
         return CUT_OFF, f"the reply was cut off at a limit of {limit:,} tokens"
 

@@ -75,8 +75,8 @@ class Ownership:
         spec = self._resources.traced(await self._learned.apply(spec), here=not queued)
         if spec.owner != LOCAL:
             spec = await self._database.read(partial(with_key_caps, settings=self._settings, spec=spec))
-        missing = self._resources.missing_tools(spec)
-        spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
+        if missing := self._resources.missing_tools(spec):
+            spec = replace(spec, tools=tuple(name for name in spec.tools if name not in missing))
         worker = None if queued else self._name
         row = new_row(run_id or new_id(), spec, forked_from, worker, self._database.now())
         inherited = await inherited_calls(self._database, forked_from)

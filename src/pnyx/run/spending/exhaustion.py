@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from ...core.events import Budget
 from ...core.models import NUSD, money
+from ...errors import OutOfBudget
 from ...store.money.ledger import Exhausted
 from .budget import budget_event, nusd
 from .expectation import Expectation
 
 __all__ = [
+    "BatchOutOfBudget",
     "batch_remedy",
     "budget_name",
     "exhausted_event",
@@ -30,6 +32,19 @@ NAMES = {
     "key-day": "Daily budget of this key",
 }
 """The name of an account for a person, by its kind; the page has them in web/src/debate/notes.ts."""
+
+
+class BatchOutOfBudget(OutOfBudget):
+    """Stops a run of a batch because another one found that a budget of both has no room. event: of that."""
+
+    def __init__(self, event: Budget) -> None:
+        super().__init__(reason(event))
+        self.event = event
+
+    def of_run(self, run_id: str, batch_own: bool, calls: int) -> str:
+        """Return why a run was stopped after `calls` requests, and what to do. batch_own: as for `remedy`."""
+        state = "the batch was stopped" if calls else "not begun, since the batch was stopped"
+        return f"{state}: {self}. {remedy(self.event, run_id, batch_own)}"
 
 
 def budget_name(event: Budget) -> str:

@@ -75,7 +75,8 @@ class Expectation:
 
     @property
     def most(self) -> int:
-        """The cost of the run if every reply is as long as it may be."""
+        """The cost of these calls if every reply is as long as it may be. A run may make more of them: the
+        bound of a dry run is that of `views.plan`."""
         return ceil(sum(one.count * one.longest for one in self.plan))
 
     def first(self, calls: float) -> float:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ....core.events import RunFinished
 from ....errors import UsageError
 from ....run.handle import RunHandle
 from ....run.options.resolve import resolve
@@ -89,6 +90,8 @@ def resume(
 ) -> int:
     async def start(service: RunService) -> RunHandle:
         handle = await service.resume(run_id, budget_usd=budget, deadline_s=deadline, fork=fork)
+        if handle.past and isinstance(handle.past[-1], RunFinished):
+            output.note("the run had ended: nothing was sent, and nothing paid", "dim")
         if handle.spec.files:
             output.note(summary_words(handle.spec.file_rows), "dim")
         return handle

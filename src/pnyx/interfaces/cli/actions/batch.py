@@ -27,7 +27,7 @@ from ....run.spec import Spec
 from ...process.open_settings import open_settings
 from ...records.runs import RunRecords
 from ...service.run_service import RunService
-from ...views.plan import Plan
+from ...views.plan import CONDITION, Plan
 from ...views.transcript import paid, quantity
 from ..options import to_request
 from ..records import note_new_database, with_earlier_runs
@@ -255,4 +255,4 @@ def _summary(plans: Sequence[Plan]) -> Iterator[str]:
     cost, expected = total_usd(one.cost_usd for one in plans), total_usd(one.expected_usd for one in plans)
     usual = f", about {money(expected)} is expected" if expected else ""
     yield f"cost    {'unknown' if cost is None else f'at most {money(cost)}{usual}' if cost else 'nothing'}"
-    yield "nothing was sent or stored"
+    yield f"the most holds {CONDITION}; nothing was sent or stored"

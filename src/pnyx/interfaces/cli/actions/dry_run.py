@@ -10,7 +10,7 @@ from ....run.spec import Spec
 from ...records.runs import RunRecords
 from ...render.terminal import columns, flat
 from ...views.files import file_words
-from ...views.plan import Plan, as_json, plan, price_words, why_unknown
+from ...views.plan import CONDITION, Plan, as_json, plan, price_words, why_unknown
 from ..records import with_earlier_runs
 from ..terminal.output import Output
 from ..terminal.plain import paragraph
@@ -59,7 +59,7 @@ def _bounds(spec: Spec, bounds: Plan) -> Iterator[tuple[str, str]]:
         yield "calls", str(least) if least == most else f"{least} to {most}"
         tokens_in = "unknown" if bounds.input_tokens is None else f"{bounds.input_tokens:,}"
         tokens = f"{tokens_in} in, {bounds.output_tokens or 0:,} out"
-        yield "tokens", f"at most {tokens}, if no seat fails and no call is retried"
+        yield "tokens", f"at most {tokens}, {CONDITION}"
     yield "cost", _cost(spec, bounds)
 
 

@@ -20,7 +20,7 @@ from ....run.options.resolve import resolve
 from ....run.spec import Spec
 from ...records.runs import RunRecords
 from ...render.terminal import columns, flat
-from ...views.plan import plan
+from ...views.plan import CONDITION, plan
 from ...views.transcript import quantity
 from ..records import with_earlier_runs
 from ..terminal.output import Output
@@ -91,7 +91,7 @@ def dry_run_evaluation(
         task = dataset if items is None else None
         expected = {name: row.pop("expected_usd") for name, row in rows.items()}
         document = {"dry_run": True, "task": task, "questions": len(questions), "at_most": rows}
-        output.json(document | {"expected_usd": expected})
+        output.json(document | {"at_most_if": CONDITION, "expected_usd": expected})
         return 0
     if items is None:
         task = f"{flat(dataset)} is used as an Inspect task, whose questions are not counted here"
@@ -104,7 +104,7 @@ def dry_run_evaluation(
         costs = [money(row["cost_usd"]), money(row["expected_usd"])]
         table.append([flat(name), " to ".join(calls) or "unknown", *costs])
     output.out.lines(columns(table, right=(1, 2, 3)))
-    output.out.line("nothing was sent or stored")
+    output.out.line(f"the most holds {CONDITION}; nothing was sent or stored")
     return 0
 
 

@@ -45,6 +45,7 @@ FAILURES: dict[str, int] = {
     **dict.fromkeys(
         ("overloaded", "abort", "aborted", "interrupted", "timeout", "cancelled", "unavailable"), 503
     ),
+    **dict.fromkeys(("load", "unload"), 503),  # Ollama has only loaded the model
     **dict.fromkeys(("server_error", "upstream_error"), 500),
     **dict.fromkeys(("rate_limit", "rate_limited", "rate_limit_error", "rate_limit_exceeded"), 429),
 }

@@ -17,6 +17,10 @@ _CHANNEL = "<|channel|>commentary to="
 _SURE = (
     *("<|python_tag|>", "<|tool_call|>", "<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
     *("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<minimax:tool_call>"),
+    *("<｜tool_calls_begin｜>", "<steptml:invoke", "<seed:tool_call>", "<longcat_tool_call>", "<TOOLCALL>"),
+    *("<|START_ACTION|>", "<|action_start|>", "<|tool_call>", "<|tool_call_start|>"),
+    *("<|open|>tools<|sep|>", "<|open|>call ", "<|content_invoke_tool_json|>"),
+    "<|message_model|><|content_invoke_tool_json|>",
     *(_CHANNEL, f"<|start|>assistant{_CHANNEL}", f"<|end|><|start|>assistant{_CHANNEL}"),
     *("<|start|>assistant to=", "<|end|><|start|>assistant to="),
 )

@@ -215,7 +215,7 @@ class Reader(ABC):
             return
         if self._half or not text.isascii():
             text, self._half = whole_characters(self._half + text)
-            text = text if self.text else text.lstrip("\ufeff")
+            text = text if self.text else text.lstrip(_INVISIBLE)
         if not text:
             return
         if self._broken:
@@ -282,6 +282,7 @@ def whole_characters(text: str) -> tuple[str, str]:
     return whole, rest
 
 
+_INVISIBLE = "\ufeff\u200b\u2060"
 _HALVES = regex(r"[\ud800-\udfff]")
 
 

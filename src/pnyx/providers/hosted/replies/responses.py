@@ -13,6 +13,8 @@ __all__ = ["ResponsesReader"]
 _ENDS = {"completed": "stop"}
 _LAST = {"response.completed": "completed", "response.incomplete": "incomplete"}
 """Events that end a stream -> the status of their response, which it may lack."""
+_BEFORE_ANSWER = ("commentary", "analysis")
+"""Phases of messages that are no answer."""
 _WHOLE = {
     "response.output_text.done": "text",
     "response.refusal.done": "refusal",
@@ -83,7 +85,7 @@ class ResponsesReader(Reader):
 
     def _start(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
         """Read the start of an item, whose content follows in deltas or with its end."""
-        if item.get("phase") == "commentary":
+        if item.get("phase") in _BEFORE_ANSWER:
             self._commentary.add(place)
         if item.get("type") == "function_call":
             tool = self.tools.setdefault(place, ToolCallParts())
@@ -94,11 +96,11 @@ class ResponsesReader(Reader):
 
     def _item(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
         kind = text_of(item.get("type"))
-        if item.get("phase") == "commentary":
-            for part in items(item.get("content")):
-                self.think(text_of(part))
+        if item.get("phase") in _BEFORE_ANSWER:
+            self.think(text_of(item.get("content")))
         elif kind == "message" or item.get("role") == "assistant":
-            for part in items(item.get("content")):
+            content = item.get("content")
+            for part in [{"text": content}] if isinstance(content, str) else items(content):
                 yield from self._part(mapping(part))
         elif kind == "reasoning":
             for part in items(item.get("summary")) or items(item.get("content")):

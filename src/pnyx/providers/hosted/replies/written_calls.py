@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ....core.caching.regex import regex
 from ....core.markup.reasoning import split
+from ....core.markup.reasoning_tags import plain_thought
 
 __all__ = ["WrittenCall", "text_without", "written_calls"]
 
@@ -22,8 +23,10 @@ _NAME = r"[\w.-]{1,128}"
 _HARMONY_TEXT = r"[^<>\n]{0,80}(?:<\|constrain\|>[^<>\n]{0,20})?<\|message\|>\s*(?=\{)"
 
 _BEFORE_JSON = regex(
-    # Hermes and Qwen, whose document has the name; Llama, Granite
-    r"<(?:tool_call|function_call|tools?)>\s*(?=\{)|<\|(?:python_tag|tool_call)\|>\s*(?=\{)"
+    # Hermes, Qwen, LongCat, Nemotron, Hunyuan, whose document has the name; Llama, Granite, Phi; Inkling,
+    # InternLM, Command A
+    r"<(?:(?:longcat_)?tool_calls?|function_call|tools?|TOOLCALL)>\s*(?=[\[{])"
+    r"|<\|(?:python_tag|tool_call|content_invoke_tool_json|plugin|START_ACTION)\|>\s*(?=[\[{])"
     # Llama, functionary
     rf"|<function=(?P<equals>{_NAME})>\s*(?=\{{)"
     # Mistral, whose older models write a list
@@ -31,6 +34,7 @@ _BEFORE_JSON = regex(
     # Kimi
     rf"|<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME})(?::\d+)?\s*"
     r"<\|tool_call_argument_begin\|>\s*(?=\{)"
+    rf"|<\|open\|>call tool=\"(?P<kimi_3>{_NAME})\"[^<>]*<\|sep\|><\|open\|>json[^<>]*<\|sep\|>\s*(?=\{{)"
     # DeepSeek
     rf"|<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?P<deepseek>{_NAME})"
     r"(?:<｜tool▁sep｜>)?\s*(?:```json\s*)?(?=\{)"
@@ -76,14 +80,40 @@ _FORMS = (
             regex(rf"<{mark}parameter name=\"([^\"]+)\"[^>]*>(.*?)</{mark}parameter>", re.DOTALL),
             f"</{mark}parameter>",
         )
-        for mark in ("", "｜DSML｜")
+        for mark in ("", "｜DSML｜", "steptml:")
+    ),
+    _Form(  # Kimi K3
+        regex(
+            rf"<\|open\|>call tool=\"({_NAME})\"[^<>]*<\|sep\|>\s*((?:<\|open\|>argument.*?)?)"
+            r"<\|close\|>call<\|sep\|>",
+            re.DOTALL,
+        ),
+        "<|close|>call<|sep|>",
+        regex(
+            r"<\|open\|>argument key=\"([^\"]+)\"[^<>]*<\|sep\|>(.*?)<\|close\|>argument<\|sep\|>", re.DOTALL
+        ),
+        "<|close|>argument<|sep|>",
+    ),
+    _Form(  # Gemma 4
+        regex(rf"<\|tool_call>call:({_NAME})(\{{.*?\}})<tool_call\|>", re.DOTALL),
+        "<tool_call|>",
+        regex(r"([\w.-]+):(<\|\"\|>.*?<\|\"\|>|\[[^\]]*\]|[^,{}\[\]]+)", re.DOTALL),
+        "}",
+    ),
+    _Form(  # LFM2
+        regex(rf"<\|tool_call_start\|>\[({_NAME})(\(.*?\))\]<\|tool_call_end\|>", re.DOTALL),
+        "<|tool_call_end|>",
+        regex(r"(\w+)=(\"[^\"]*\"|'[^']*'|\[[^\]]*\]|[^,()]+)"),
+        ")",
     ),
 )
 _MARKS = regex(
-    r"</?(?:(?:[a-z]+:)?tool_calls?|function_calls?|tools?|function|｜DSML｜function_calls)>"
-    r"|<\|(?:tool_calls?|python_tag|call)[a-z_]{0,24}\|>|<｜tool▁[^｜<>]{1,24}｜>"
+    r"</?(?:(?:[a-z]+[:_])?tool_calls?|function_calls?|tools?|function|｜DSML｜(?:function|tool)_calls|TOOLCALL)>"
+    r"|<\|/?(?:tool_calls?|python_tag|call|action_(?:start|end)|plugin|message_model|end_message)[a-z_]{0,24}\|>"
+    r"|<\|(?:START|END)_ACTION\|>|<\|(?:open|close)\|>(?:tools|call|json)<\|sep\|>|(?:function)?<｜tool[▁_]sep｜>|<｜tool[▁_][^｜<>]{1,24}｜>"
 )
 """What may stand around calls and between them."""
+_ARGUMENTS = ("arguments", "parameters", "args")
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -100,10 +130,23 @@ def written_calls(text: str, names: Collection[str]) -> list[WrittenCall]:
     """The calls of tools `names` that are written in the answer of `text`."""
     start = 0 if _HARMONY.search(text) else _answer_start(text)
     calls = sorted((*_json_calls(text, names), *_field_calls(text, names)), key=lambda call: call.start)
+    if start == len(text):
+        return _last_calls(text, calls)[:MAX_CALLS]
     calls = [one for one in calls if one.start >= start and text.count("```", start, one.start) % 2 == 0]
     if not calls and (call := _bare_call(text, start, names)):
         return [call]
     return calls[:MAX_CALLS]
+
+
+def _last_calls(text: str, calls: Sequence[WrittenCall]) -> list[WrittenCall]:
+    """The calls with which `text` ends: those of GLM, Kimi and Gemma may end thoughts without a tag."""
+    last, end = list[WrittenCall](), len(text)
+    for call in reversed(calls):
+        if plain_thought(_MARKS.sub("", text[call.end : end])):
+            break
+        last.insert(0, call)
+        end = call.start
+    return last
 
 
 def text_without(text: str, calls: Sequence[WrittenCall]) -> str:
@@ -141,8 +184,17 @@ def _field_calls(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
         for call in _closed(form.call, text, form.call_end):
             if call[1] in names:
                 fields = _closed(form.field, call[2], form.field_end)
-                arguments = {field[1].strip(): _value(field[2]) for field in fields}
+                arguments = {field[1].strip(): _argument(field) for field in fields}
                 yield WrittenCall(call[1], arguments, call.start(), call.end())
+
+
+def _argument(field: re.Match[str]) -> Any:
+    before = field.string[field.start() : field.start(2)]
+    return field[2] if any(mark in before for mark in _IS_TEXT) else _value(field[2])
+
+
+_IS_TEXT = ('type="string"', 'string="true"')
+"""What says that the value of a field is text, even if it is written as a number."""
 
 
 def _closed(form: re.Pattern[str], text: str, end: str) -> Iterator[re.Match[str]]:
@@ -168,7 +220,8 @@ def _named(value: Any) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(value, Mapping):
         return "", {}
     value = value["function"] if isinstance(value.get("function"), Mapping) else value
-    name, arguments = value.get("name"), value.get("arguments", value.get("parameters", {}))
+    name = value.get("name", value.get("tool_name"))
+    arguments: Any = next((value[key] for key in _ARGUMENTS if key in value), {})
     if isinstance(arguments, str):
         arguments = _document(arguments, 0)[0]
     return (name, arguments) if isinstance(name, str) and isinstance(arguments, Mapping) else ("", {})
@@ -182,6 +235,7 @@ def _document(text: str, at: int) -> tuple[Any, int]:
 
 
 def _value(text: str) -> Any:
-    """The value of a field: JSON, or else text."""
+    """The value of a field: JSON, or else text. Gemma has a token in place of quotation marks."""
+    text = text.replace('<|"|>', '"')
     value, end = _document(text.strip(), 0)
     return text if value is None or end < len(text.strip()) else value

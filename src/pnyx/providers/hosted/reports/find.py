@@ -13,6 +13,7 @@ from typing import Any
 from ....core.caching.regex import regex
 from ..failure_codes import MINIMAX, status_of_code
 from ..page_titles import is_xml, page_title, xml_code
+from ..waits import fields_of_waits
 from .read import has_words, read_failure, spelt, status_number
 from .report import Report
 from .texts import first_document
@@ -24,13 +25,17 @@ def report(document: Any) -> Report | None:
     """The failure that a reply's document reports; None for a document without one."""
     if not isinstance(document, Mapping):
         return None
-    if not document.keys() & _REPORTS:
-        # DeepInfra has a failure by another spelling beside no choices.
-        if any(document.get(name) for name in _ANSWERS):
-            return None
-        if document.keys() & _ANSWERS and not spelt(document).keys() & _REPORTS:
-            said = report({name: document[name] for name in ("message", "msg", "detail") if name in document})
-            return said and replace(said, may_be_note=True)
+    if not document.keys() & _REPORTS and any(document.get(name) for name in _ANSWERS):
+        return None
+    found = _report(document)
+    return found and replace(found, waits=fields_of_waits(document))
+
+
+def _report(document: Mapping[str, Any]) -> Report | None:
+    # DeepInfra has a failure by another spelling beside no choices.
+    if document.keys() & _ANSWERS and not spelt(document).keys() & _REPORTS:
+        said = report({name: document[name] for name in ("message", "msg", "detail") if name in document})
+        return said and replace(said, may_be_note=True)
     document = spelt(document)
     if (found := document.get("error")) and not _is_no_failure(found):
         return read_failure(document if found is True else found, document)
@@ -120,7 +125,7 @@ _FIVE = regex(r"[45]\d{4}")
 
 def _is_no_failure(found: Any) -> bool:
     """Whether an error says that there is none, as some gateways send beside every answer."""
-    values = found.values() if isinstance(found, Mapping) else (found,)
+    values = found.values() if isinstance(found, Mapping) else found if isinstance(found, list) else (found,)
     return all(value in (None, 0, 200) or str(value).strip().lower() in _NO_FAILURE for value in values)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ....core.caching.regex import regex
-from ..failure_codes import status_of_codes
+from ..failure_codes import status_of_code, status_of_codes
 from ..failure_phrases import in_english, in_one_sentence
 
 __all__ = ["Report"]
@@ -23,9 +23,9 @@ class Report:
     """A failure in a host's own words.
 
     status: HTTP, 0 if unknown. code: the host's names of it. param: the part of the request that it names, as
-    a path. items: a report for each part, if it names several. details: names in a longer report. is_page:
-    the words are the title of a web page. may_be_note: they come without a sign of a failure, so that in a
-    stream they may only say what the host does.
+    a path. items: a report for each part, if it names several. details: names in a longer report. waits: the
+    fields of a reply that say how long to wait. is_page: the words are the title of a web page. may_be_note:
+    they come without a sign of a failure, so that in a stream they may only say what the host does.
     """
 
     status: int
@@ -34,6 +34,7 @@ class Report:
     param: str = ""
     items: tuple[Report, ...] = ()
     details: str = field(default="", repr=False)
+    waits: str = field(default="", repr=False)
     is_page: bool = False
     may_be_note: bool = False
 
@@ -59,6 +60,11 @@ class Report:
     def english(self) -> str:
         """The message as the tables of failures can read it."""
         return _english(self.message)
+
+    @property
+    def is_of_rpc(self) -> bool:
+        """Whether the words have the code of a failure of gRPC."""
+        return any(map(status_of_code, _RPC.findall(self.message)))
 
     @property
     def named_status(self) -> int:
@@ -92,7 +98,7 @@ _CODE = regex(r"(?<![\w.])(?=\w{0,80}(?:_|[a-z][A-Z]))[A-Za-z]\w{1,80}(?![\w.])"
 """A code of several words."""
 _ONE_STATUS = r"(4(?!00|22)\d\d|5\d\d)\b(?![,.]\d)"
 _STATUS = regex(
-    rf"\A\W{{0,2}}{_ONE_STATUS}|\b(?:HTTP|error|status)(?:\W{{1,3}}(?:code|status))?\W{{1,4}}{_ONE_STATUS}",
+    rf"\A(?:\[4(?:00|22)\])?\W{{0,2}}{_ONE_STATUS}|\b(?:HTTP|error|status)(?:\W{{1,3}}(?:code|status))?\W{{1,4}}{_ONE_STATUS}",
     re.IGNORECASE,
 )
 """A status among the words, as clients write it; 400 and 422 say nothing beside them."""
