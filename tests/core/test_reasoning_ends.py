@@ -72,6 +72,11 @@ def test_an_answer_may_explain_turns(text: str) -> None:
     assert split(f"{text} So.") == ("", f"{text} So.", 0)
 
 
+@rows("text", ['{"vote": "A"}', "It is **4**", "It is 4 (four)", "| 4 |", "4"])
+def test_a_turn_of_somebody_else_may_stand_right_behind_any_end(text: str) -> None:
+    assert split(f"{text}<|im_start|>user\nIs 5?") == ("", text, 0)
+
+
 @rows("token", ["<|endoftext|", "<|endofte", "<|im_en", "<|eot_id", "<｜end▁of▁sentence｜", "<｜end"])
 def test_a_token_that_is_cut_off_is_stripped_at_the_end_alone(token: str) -> None:
     for text in (f"It is 4.{token}", f"It is 4.\n{token}\n", f"It is 4.<|im_end|>{token}"):

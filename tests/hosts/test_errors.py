@@ -174,6 +174,21 @@ def test_an_error_that_no_other_request_helps_has_its_kind(row: Row) -> None:
         assert found.error.retry_after == (None if row.meaning == -1 else pytest.approx(row.meaning, abs=1))
 
 
+def test_a_wait_is_read_inside_a_reply_as_beside_a_status() -> None:
+    waits = []
+    for row in errors("rate_limited", "overloaded"):
+        if row.status == 0 or row.error.retry_after is None:
+            continue
+        try:
+            found = report(json.loads(row.body))
+        except ValueError:
+            continue  # words alone, or more than a document
+        if found is not None and (inside := failure(found)).kind in ("rate_limited", "overloaded"):
+            waits.append((row.error.retry_after, inside.retry_after, row.body))
+    assert len(waits) > 80
+    assert [wait for wait in waits if wait[1] is None or abs(wait[0] - wait[1]) > 1] == []
+
+
 @rows(
     "message, share",
     [

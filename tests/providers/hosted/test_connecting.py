@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 import struct
@@ -178,6 +179,13 @@ def test_a_name_that_is_not_known_may_be_that_of_the_proxy() -> None:
     error = aiohttp.ClientConnectorDNSError(key, OSError("unknown"))
     assert "check HTTPS_PROXY" in str(trouble(error, "api.example"))
     assert "check base_url" in str(trouble(error, "proxy.example"))
+    assert "the name of the host is not known" in str(trouble(error, "proxy.example"))
+
+
+def test_a_name_that_could_not_be_looked_up_is_not_an_unknown_one() -> None:
+    key = aiohttp.client_reqrep.ConnectionKey("host.example", 443, True, True, None, None, None)
+    error = aiohttp.ClientConnectorDNSError(key, OSError(errno.EMFILE, "Too many open files"))
+    assert str(trouble(error, "host.example")).startswith("cannot connect: Too many open files: check")
 
 
 @pytest.mark.parametrize(

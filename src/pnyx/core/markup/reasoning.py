@@ -36,7 +36,7 @@ _QUOTES = frozenset("`\"'“”‘’«»„")
 _JOINS = frozenset(("and", "or", "/", ",", "&", "und", "oder", "et", "ou", "y", "e", "和", "与", "と"))
 """What stands between two tags that a sentence names."""
 _OPENING = frozenset("([{«“‘„`")
-_FULL_STOPS = frozenset(".!?…。！？")
+_MARKS_OF_ENDS = frozenset(".!?…。！？)}*|")
 _SENTENCE_ENDS = frozenset(".!?:;…。！？：；।۔)]}\"'”’»*_`")
 
 
@@ -370,8 +370,8 @@ class _Line:
 
     @property
     def is_attached(self) -> bool:
-        """Whether a word or the end of a sentence stands right before this place."""
-        return bool(self.start) and (self.last.isalnum() or self.last in _FULL_STOPS)
+        """Whether a word, or the end of a sentence or an object, stands right before this place."""
+        return bool(self.start) and (self.last.isalnum() or self.last in _MARKS_OF_ENDS)
 
     def may_open(self, tag: Tag) -> bool:
         """Whether an opening tag here begins a block."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import ssl
 from errno import EHOSTUNREACH, ENETUNREACH
+from socket import gaierror
 
 import aiohttp
 
@@ -114,7 +115,9 @@ def _explain(exc: Exception, variable: str) -> tuple[str, str]:
             return "unreachable", f"the proxy cannot be reached ({_reason(exc)}): check {variable}"
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
             return _explain_tls(exc.args[-1] if exc.args else exc, exc)
-        case aiohttp.ClientConnectorDNSError():
+        case aiohttp.ClientConnectorDNSError() if (
+            isinstance(exc.os_error, gaierror) or not exc.os_error.errno
+        ):
             return "unreachable", "the name of the host is not known: check base_url and the network"
         case aiohttp.ConnectionTimeoutError():
             return "unreachable", f"nothing answers: check base_url, the network and {variable}"

@@ -22,9 +22,10 @@ __all__ = ["SURE", "Claim", "is_alive_now", "known_factor", "learn_cost"]
 
 SURE = 0.95
 """The share of its expected cost that must have room before a run is begun: an expectation is not exact."""
-UNKNOWN = 2
-"""Times its usual calls that a run may have, while no run of its kind has finished. Behind others it begins
-with room for so many with the longest replies, and it holds what so many cost like those that it has had."""
+MARGIN = 2
+"""Times its expected cost that a run may cost, since runs of one kind differ: behind others it begins with
+room for that, and it holds that. While none of its kind has finished, it begins with room for as many times
+its usual calls with the longest replies."""
 
 
 def is_alive_now(connection: Connection) -> IsAlive:
@@ -121,9 +122,9 @@ class Claim:
         """Return the hold. caps: scope -> cap in nUSD. spent: nUSD, by the first `calls` calls."""
         own = f"run:{self.run_id}"
         shared = [scope for scope, cap in caps.items() if cap is not None and scope != own]
-        amount = self._course.remaining(spent, calls, self._course_factor)
-        if calls and self._course_factor is None:
-            amount = max(amount, ceil((UNKNOWN * self._course.calls - calls) * spent / calls))
+        course, factor = self._course, self._course_factor
+        may_cost = ceil(MARGIN * course.total(spent, calls, factor))
+        amount = max(course.remaining(spent, calls, factor), may_cost - spent)
         if self._cap is not None:
             amount = min(amount, max(self._cap - spent, 0))
         scopes = {scope: _without_day(scope) for scope in shared}
@@ -142,9 +143,9 @@ class Claim:
         if self._factor is None:
             # Nothing is known of such runs yet. Behind others it waits until one of them ends, if in doubt.
             # If nobody else needs the room, it is tried.
-            return Need(self._limit(UNKNOWN * self._course.most), 0)
+            return Need(self._limit(MARGIN * self._course.most), 0)
         behind, alone = self._course.cost * (self._course_factor or 1.0), self.expectation.cost * self._factor
-        return Need(self._limit(SURE * behind), self._limit(SURE * alone))
+        return Need(self._limit(MARGIN * behind), self._limit(SURE * alone))
 
     def _limit(self, amount: float) -> int:
         return ceil(amount) if self._cap is None else min(ceil(amount), self._cap)
