@@ -138,7 +138,7 @@ async def test_a_request_says_the_same_in_the_form_of_the_responses_api() -> Non
 async def test_what_the_responses_api_refuses_is_left_out_or_lowered_too() -> None:
     refused = [
         error(f"Unsupported parameter: '{name}' is not supported with this model.", param=name)
-        for name in ("temperature", "reasoning.effort")
+        for name in ("temperature", "reasoning.effort", "store")
     ]
     limit = error("max_output_tokens is too large: 100. The maximum is 64.", param="max_output_tokens")
     replies = [(400, text) for text in (*refused, limit)]
@@ -146,7 +146,7 @@ async def test_what_the_responses_api_refuses_is_left_out_or_lowered_too() -> No
     async with opened(REFUSALS[0], *replies, DOCUMENT) as (host, provider):
         assert (await provider.complete(call)).text == "Yes."
     body = host.sent[-1][1]
-    assert not body.keys() & {"temperature", "reasoning"}
+    assert not body.keys() & {"temperature", "reasoning", "store"}
     assert body["max_output_tokens"] == 64
 
 

@@ -143,8 +143,7 @@ class ScriptedHost:
     def other_response(self, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         """Return status and body for a request that is not a model call."""
         if path == "/__log":
-            hidden = {"headers"}
-            rows = [{k: v for k, v in asdict(r).items() if k not in hidden} for r in self.log]
+            rows = [{k: v for k, v in asdict(r).items() if k != "headers"} for r in self.log]
             return 200, json.dumps(rows).encode()
         if path == "/__on":
             self.on(**json.loads(raw))
@@ -232,6 +231,8 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
+        if self.buffer[:1] == b"\x16":  # a TLS handshake, at which servers of plain HTTP close the connection
+            return self.transport.close()
         while self.task is None and (end := self.buffer.find(b"\r\n\r\n")) >= 0:
             first, *lines = self.buffer[:end].decode("latin-1").split("\r\n")
             pairs = (line.partition(":") for line in lines)
@@ -285,9 +286,8 @@ class _Connection(asyncio.Protocol):
         self.data_received(b"")
 
     def send(self, parsed: ModelRequest, request: Request, fault: Fault) -> None:
-        silent = fault.reset and fault.cut_at is None
-        wire = b"" if silent else b"".join(self.frames(parsed, request, fault))
-        self.finish(request, fault, wire)
+        is_silent = fault.reset and fault.cut_at is None
+        self.finish(request, fault, b"" if is_silent else b"".join(self.frames(parsed, request, fault)))
 
     def finish(self, request: Request, fault: Fault, wire: bytes = b"") -> None:
         """Write the end of the reply; the log is complete before the client can read it."""
@@ -298,8 +298,8 @@ class _Connection(asyncio.Protocol):
         self.transport.write(wire)
         if fault.reset:
             # A zero linger makes close() send RST instead of FIN; what was written before it goes out first.
-            sock: socket.socket = self.transport.get_extra_info("socket")
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            linger = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.transport.get_extra_info("socket").setsockopt(*linger)
             self.transport.abort()
         elif cut or fault.unframed:
             self.transport.close()

@@ -40,7 +40,7 @@ from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, may_begin_i
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
 from .reports.find import unknown_words
-from .responses_requests import as_responses, in_chat_words
+from .responses_requests import ADDED, as_responses, in_chat_words
 from .returned_thoughts import return_thoughts
 from .thinking_switches import set_router_thinking, set_thinking
 from .trouble import OLLAMA_PORT
@@ -123,7 +123,7 @@ class HostedProvider:
         learned = self._adjustments.of(call.model)
         request = await self._request(call, learned, stream=False)
         learned.apply(request.body)
-        sent = as_responses(request) if learned.responses else request
+        sent = as_responses(request, learned.dropped) if learned.responses else request
         return await self._counter.count(call.model, sent, Limits.of(0, call.timeout_s, 0))
 
     async def close(self) -> None:
@@ -139,7 +139,7 @@ class HostedProvider:
                 request = await self._request(call, learned, on_text is not None)
             learned.apply(request.body)
             is_chat = not learned.responses
-            sent = request if is_chat else as_responses(request)
+            sent = request if is_chat else as_responses(request, learned.dropped)
             reply = Reply(self._dialect.reader)
             held = HeldText({tool.name for tool in call.tools}, on_text) if on_text and call.tools else None
             show = held.add if held else on_text
@@ -175,7 +175,7 @@ class HostedProvider:
                     # The host has no such API: what else it refuses of the chat request may be left out.
                     learned.responses, (exc, body) = False, refused_chat
                 else:
-                    exc = in_chat_words(exc)
+                    exc, body = in_chat_words(exc), request.body | ADDED
                 change = self._adjustments.learn(call.model, exc, body)
                 if change is None:
                     raise exc from None

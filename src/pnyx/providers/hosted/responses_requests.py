@@ -8,7 +8,7 @@ is then sent in this form, and so are later ones to that model. `replies.respons
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -18,7 +18,7 @@ from .connection import HostRequest
 from .failures import HostError
 from .reports.report import Report
 
-__all__ = ["as_responses", "in_chat_words", "wants_responses"]
+__all__ = ["ADDED", "as_responses", "in_chat_words", "wants_responses"]
 
 CHAT = "/chat/completions"
 RESPONSES = "/responses"
@@ -29,6 +29,8 @@ _KEPT = (
     *("metadata", "service_tier", "reasoning"),
 )
 """Parameters with the same name and place in both forms. Others are unknown to the Responses API."""
+ADDED = {"store": False}
+"""What a chat request sends is not stored either, and here the default is to store it."""
 _LIMITS = ("max_completion_tokens", "max_tokens")
 
 _WANTED = regex(
@@ -65,14 +67,17 @@ def in_chat_words(refused: HostError) -> HostError:
     return HostError(refused.kind, found, refused.retry_after, refused.billed, refused.about_request)
 
 
-def as_responses(request: HostRequest) -> HostRequest:
-    """The same request in the form of the Responses API; one that is no chat request unchanged."""
+def as_responses(request: HostRequest, dropped: Collection[str] = ()) -> HostRequest:
+    """The same request in the form of the Responses API; one that is no chat request unchanged.
+
+    dropped: the parameters that the model's host refuses.
+    """
     url, chat = urlsplit(request.url), request.body
     if not url.path.endswith(CHAT):
         return request
     body: dict[str, Any] = {name: chat[name] for name in _KEPT if name in chat}
-    # What a chat request sends is not stored either, and here the default is to store it.
-    body |= {"store": False, "input": [item for turn in chat["messages"] for item in _items(turn)]}
+    body |= {name: value for name, value in ADDED.items() if name not in dropped}
+    body["input"] = [item for turn in chat["messages"] for item in _items(turn)]
     if limit := next((chat[name] for name in _LIMITS if name in chat), None):
         body["max_output_tokens"] = max(limit, LEAST_TOKENS)
     if effort := chat.get("reasoning_effort"):
