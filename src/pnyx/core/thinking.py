@@ -20,6 +20,11 @@ class Thinking:
     tokens: int | None = None
 
     @classmethod
+    def of(cls, effort: Effort | None = None, tokens: int | None = None) -> Thinking:
+        """The same without a new object where neither is set, as in most settings that a call looks at."""
+        return _NOT_SET if effort is None and tokens is None else cls(effort, tokens)
+
+    @classmethod
     def first(cls, levels: Iterable[Thinking]) -> Thinking:
         """Of settings that take precedence in this order: the first effort, and the first limit.
 
@@ -33,4 +38,7 @@ class Thinking:
                 return cls(effort, tokens) if effort or tokens else cls("none", 0)
             effort = effort or level.effort
             tokens = tokens or level.tokens
-        return cls(effort, tokens)
+        return cls.of(effort, tokens)
+
+
+_NOT_SET = Thinking()

@@ -204,15 +204,17 @@ class Spec:
         named: a request for more thought is about answers, and one for none about all calls.
         """
         asked, configured = (
-            Thinking(**table.get(phase, {})) for table in (self.efforts_of_phases, self.limits.phases)
+            Thinking.of(**table.get(phase, {})) for table in (self.efforts_of_phases, self.limits.phases)
         )
-        of_seat = Thinking(**self.efforts_of_seats.get(seat.label, {}))
-        request, model, run = (Thinking(one.effort, one.thinking_tokens) for one in (self, seat, self.limits))
+        of_seat = Thinking.of(**self.efforts_of_seats.get(seat.label, {}))
+        request, model, run = (
+            Thinking.of(one.effort, one.thinking_tokens) for one in (self, seat, self.limits)
+        )
         general = Thinking.first((asked, of_seat, request, configured, model, run))
         if effort is None or general.effort == "none":
             return general
         of_phase = Thinking.first((asked, configured))
-        return Thinking(effort) if of_phase == Thinking() else of_phase
+        return Thinking(effort) if of_phase == Thinking.of() else of_phase
 
     @property
     def asked_thinking(self) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -52,8 +53,7 @@ class Refusal:
     error: Exhausted
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
+class _Room(NamedTuple):
     """The room for a run's next call in one account, and what must fit in it, in nUSD.
 
     left: without the holds of runs that go first. may_grow: calls are in flight or such runs are under way,

@@ -56,13 +56,16 @@ class Bill:
     flag: str | None = None
 
 
+_NOTHING = Usage()
+
+
 def audit(usage: Usage | None, input_tokens: int, output_tokens: int, has_text: bool) -> str | None:
     """Return why reported usage is rejected, or None. The token counts are those of the reservation.
 
     Hosts count a little differently than our estimate. Only impossible counts are rejected, and those above
     four times the reservation plus 10,000 tokens. has_text: whether the reply has any.
     """
-    if usage is None or usage == Usage():
+    if usage is None or usage == _NOTHING:
         return "missing"
     # A third-party provider may report anything.
     counts: list[Any] = [getattr(usage, name, None) for name in Usage.__slots__]

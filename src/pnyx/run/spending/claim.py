@@ -55,7 +55,8 @@ def learn_cost(
     spent: nUSD, by its `calls` calls. actual: nUSD that an unfinished run would have cost in all. chosen: see
     `expect`.
     """
-    expected, course = expect(spec), expect(spec, chosen)
+    expected = expect(spec)
+    course = expected if chosen is None else expect(spec, chosen)
     if expected and course and expected.cost:
         kind = kind_of(spec)
         holds.learn(connection, kind, expected.cost, spent if actual is None else actual)

@@ -6,10 +6,9 @@ A refused write raises; the engine rolls back that write alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, or_, select, text, update
 
@@ -21,8 +20,7 @@ from ..schema import ledger
 __all__ = ["Account", "Exhausted", "open_account", "read_account", "reserve", "settle"]
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """The cap, spending and reservations of one scope, in nUSD.
 
     scope: run:ID, day:DATE, batch:ID, key:NAME or key-day:NAME:DATE.
@@ -37,7 +35,7 @@ class Account:
         """Return the account with the lower of its own cap and this one."""
         if cap_nusd is None or (self.cap_nusd is not None and self.cap_nusd <= cap_nusd):
             return self
-        return replace(self, cap_nusd=cap_nusd)
+        return self._replace(cap_nusd=cap_nusd)
 
     @property
     def left(self) -> float:
@@ -82,7 +80,7 @@ def reserve(connection: Connection, caps: Mapping[str, int | None], amount: int)
             open_account(connection, scope, caps[scope])
         rows |= {row[0]: row for row in _change(connection, missing, amount, 0)}
     accounts = (Account(*rows[scope]).within(cap) for scope, cap in caps.items())
-    return tuple(replace(one, reserved_nusd=one.reserved_nusd - amount) for one in accounts)
+    return tuple(one._replace(reserved_nusd=one.reserved_nusd - amount) for one in accounts)
 
 
 def settle(connection: Connection, scopes: Sequence[str], reserved: int, charged: int) -> None:
