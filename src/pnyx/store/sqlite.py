@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -59,13 +60,16 @@ class SQLite:
         self._connection: Connection | None = None
 
     async def write(self, works: Sequence[Work], *, repeatable: bool = False) -> list[Any]:
-        written = asyncio.get_running_loop().run_in_executor(self._writer, self._write, works)
+        loop = asyncio.get_running_loop()
+        written, waiter = self._writer.submit(self._write, works), loop.create_future()
+        # In place of a shielded future, which takes one more turn of the loop.
+        written.add_done_callback(lambda _: _wake(loop, waiter))
         try:
-            return await asyncio.shield(written)
+            await waiter
         except asyncio.CancelledError:
             # The thread commits anyway, and other tasks may wait for the result.
-            await asyncio.wait([written])
-            return written.result()
+            await asyncio.wait([asyncio.wrap_future(written)])
+        return written.result()
 
     def _write(self, works: Sequence[Work]) -> list[Any]:
         if self._connection is None:
@@ -107,6 +111,17 @@ class SQLite:
         await asyncio.get_running_loop().run_in_executor(self._writer, close)
         for threads in (self._writer, self._readers, self._checker):
             threads.shutdown()
+
+
+def _wake(loop: asyncio.AbstractEventLoop, waiter: asyncio.Future[None]) -> None:
+    """Let the task go on that waits in the loop for this thread."""
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    with suppress(RuntimeError):  # the loop was closed meanwhile
+        loop.call_soon_threadsafe(wake)
 
 
 def prepare_file(path: Path) -> None:
