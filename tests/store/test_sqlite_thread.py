@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from sqlalchemy import Connection
@@ -13,6 +14,8 @@ from sqlalchemy import Connection
 from pnyx.store import Database
 from pnyx.store.money import ledger
 from tests.support.waiting import STALL_S
+
+Report: TypeAlias = Callable[[object], None]
 
 
 class Commit:
@@ -30,10 +33,12 @@ class Commit:
         return 7
 
 
-async def open_with(file: Path, commit: Commit, *reports: Callable[[object], None]) -> None:
+async def open_with(
+    file: Path, commit: Commit, done: Report | None = None, failed: Report | None = None
+) -> None:
     """Open a database and return while it commits."""
     database = await Database.open(file)
-    database.submit(commit, *reports)
+    database.submit(commit, done, failed)
     await asyncio.to_thread(commit.began.wait, STALL_S)
 
 
