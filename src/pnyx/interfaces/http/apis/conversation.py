@@ -139,8 +139,10 @@ class Conversation:
         """
         question, material, files = self._split(earlier_files)
         named = _model(self.model, served, panels, usual)
-        fields = {"seed": self.seed, "answer_schema": self.schema}
-        fields |= {"effort": self.effort, "thinking_tokens": self.thinking_tokens}
+        fields = {
+            **{"seed": self.seed, "answer_schema": self.schema},
+            **{"effort": self.effort, "thinking_tokens": self.thinking_tokens},
+        }
         more = {name: value for name, value in self.more.items() if name != "footer"}
         fields |= self.tools.options if self.tools else {}
         body = {**named, **{name: value for name, value in fields.items() if value is not None}, **more}
