@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -129,13 +130,16 @@ class _Server(uvicorn.Server):
         await self.over.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # A connection that is accepted is made some turns of the loop later, which a closed server forbids.
+        for _ in range(5):
+            await asyncio.sleep(0)
         for server in self.servers:
             server.close()
-        for connection in list(self.server_state.connections):
+        state, end = self.server_state, time.monotonic() + GRACE_S
+        for connection in list(state.connections):
             connection.shutdown()
-        if self.server_state.tasks:
-            await asyncio.wait(self.server_state.tasks, timeout=GRACE_S)
-        await asyncio.sleep(0)  # for the transports to close
+        while (state.connections or state.tasks) and time.monotonic() < end:
+            await asyncio.sleep(0.001)
 
 
 async def events_of(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
