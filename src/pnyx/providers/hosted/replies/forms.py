@@ -17,7 +17,7 @@ from .google import GoogleReader
 from .native import NativeReader, is_native
 from .openai import OpenAIReader, holds_object
 from .reply import Reader, mapping, text_of
-from .responses import ResponsesReader
+from .responses import ResponsesReader, has_items
 
 __all__ = ["Reply"]
 
@@ -148,6 +148,8 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
     ):
         return AnthropicReader
     if document.get("object") == "response" or kind.startswith("response.") or "output_text" in document:
+        return ResponsesReader
+    if has_items(document):
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader
