@@ -12,6 +12,7 @@ import pytest
 
 from pnyx.errors import ProviderError
 from pnyx.providers.base import Call, Completion, Message
+from pnyx.providers.hosted import connection
 from pnyx.providers.hosted.provider import open_hosted
 from tests.support.rows import rows
 
@@ -39,9 +40,15 @@ FAILURES: list[tuple[bytes, str, bool, str]] = [
     (b"SSH-2.0-OpenSSH_9.2\r\n", "refused", False, "the host speaks SSH: check base_url and its port"),
     (b"-ERR unknown command\r\n", "refused", False, "the protocol of Redis: check base_url"),
     (H2, "refused", False, "HTTP/2 without HTTP/1.1"),
-    (b"hello there\r\n", "malformed", True, "the answer is not HTTP"),
+    (
+        b"hello there\r\n",
+        "malformed",
+        True,
+        "the answer is not HTTP (hello there): check base_url and its port",
+    ),
+    (b"HTTP/1.1 up\r\n\r\n", "malformed", True, "the answer is not HTTP (HTTP/1.1 up): check base_url"),
     (TWICE, "refused", True, "both Content-Length and Transfer-Encoding"),
-    (b"HTTP/1.1 200 OK\r\nContent-Le", "unreachable", True, "before an answer: Server disconnected"),
+    (b"HTTP/1.1 200 OK\r\nContent-Le", "unreachable", True, "broke before an answer: the host closed it"),
     (b"HTTP/1.1 400 Bad\r\n\r\n" + TO_TLS, "refused", False, "the host speaks TLS: check whether base_url"),
     *(
         (head + page, "refused", False, "the host speaks TLS: check whether base_url")
@@ -62,6 +69,14 @@ FAILURES: list[tuple[bytes, str, bool, str]] = [
     (b"HTTP/1.1 200 OK\r\n\r\n" + ENDPOINT, "not_found", False, "check base_url"),
     (b"HTTP/1.1 403 Forbidden\r\n\r\n" + PAGE, "auth", False, "Blocked by ACME (a web page and no API"),
     (b"HTTP/1.1 308 Moved\r\nLocation: /v1/x/\r\n\r\n", "refused", False, "redirects to /v1/x/"),
+    (b"HTTP/1.1 302 Found\r\n\r\n", "refused", False, "redirects to an address that it does not name: check"),
+    (
+        b"HTTP/1.1 429 Slow\r\nRetry-After: 3600\r\n\r\n",
+        "rate_limited",
+        False,
+        "(it asks for a wait of 3,600 s)",
+    ),
+    (b"HTTP/1.1 429 Slow\r\nRetry-After: 9\r\n\r\n", "rate_limited", False, "HTTP 429: Too Many Requests"),
     (b"HTTP/1.1 407 Who\r\n\r\n", "refused", False, "USER:PASSWORD"),
     (b"HTTP/1.1 521\r\n\r\nerror code: 521", "overloaded", False, "HTTP 521: error code: 521"),
 ]
@@ -117,6 +132,31 @@ async def test_a_port_that_closes_since_it_speaks_tls_has_cost_nothing() -> None
     assert "the host speaks TLS: check whether base_url starts with https://" in str(error)
 
 
+async def test_a_port_that_ignores_a_greeting_of_tls_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "HANDSHAKE_S", 0.05)
+    greetings: list[bytes] = []
+    over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        greetings.append(await reader.read(1))
+        if greetings[-1] == b"\x16":
+            await reader.read()  # it waits for the end of a request
+            over.set()
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        async with asyncio.timeout(connection.PROBE_S):
+            error = await call(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1")
+            await over.wait()
+            await asyncio.sleep(0.01)
+    assert isinstance(error, ProviderError)
+    assert greetings == [b"P", b"\x16"]
+    assert "the connection broke before an answer: the host closed it" in str(error)
+
+
 async def test_a_request_that_was_not_all_written_has_cost_nothing() -> None:
     async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
@@ -126,7 +166,7 @@ async def test_a_request_that_was_not_all_written_has_cost_nothing() -> None:
         error = await call(f"http://127.0.0.1:{port}/v1", "word " * 180_000)
     assert isinstance(error, ProviderError)
     # The kernel may report that the host closed before it reports that nobody reads: then nothing is certain.
-    assert error.billed is ("Broken pipe" not in str(error))
+    assert error.billed is ("before it had the whole request" not in str(error))
     assert error.kind == "unreachable"
 
 

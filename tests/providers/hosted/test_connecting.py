@@ -14,8 +14,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from pnyx.errors import ProviderError
 from pnyx.providers.hosted import connection
 from pnyx.providers.hosted.provider import open_hosted
+from pnyx.providers.hosted.proxies import Proxy
 from pnyx.providers.hosted.trouble import trouble
 from pnyx.run.calls.limits import delay
 from tests.support.hosting import KEY, ask
@@ -108,7 +110,11 @@ async def proxy(does: str) -> AsyncIterator[str]:
         ("reset", "unreachable", "the proxy closes the connection without an answer: check HTTPS_PROXY"),
         ("silence", "unreachable", "nothing answers: check base_url, the network and HTTPS_PROXY"),
         ("SSH-2.0-OpenSSH_9.6", "refused", "the proxy speaks another protocol than HTTP: check HTTPS_PROXY"),
-        ("HTTP/1.1 200 Connection established", "unreachable", "the connection was closed: check base_url"),
+        (
+            "HTTP/1.1 200 Connection established",
+            "unreachable",
+            "the connection was closed: check base_url, the network and HTTPS_PROXY (127.0.0.1",
+        ),
     ],
 )
 async def test_a_proxy_that_opens_no_tunnel_costs_nothing(
@@ -132,6 +138,50 @@ async def test_a_proxy_without_a_scheme_speaks_http(
     error = (await ask(provider)).error
     await provider.close()
     assert str(error).startswith("pnyx.invalid: HTTP 404: no such page")
+
+
+@pytest.mark.parametrize(
+    ("page", "advice"),
+    [
+        ("Access denied by policy", ": it may come from the proxy: check HTTP_PROXY (127.0.0.1:"),
+        ("<html><title>Blocked</title></html>", ": it may come from the proxy: check HTTP_PROXY (127.0.0.1:"),
+        ('{"error": {"message": "no such team"}}', ": no such team"),
+    ],
+)
+async def test_an_error_without_tls_may_come_from_the_proxy(
+    monkeypatch: pytest.MonkeyPatch, page: str, advice: str
+) -> None:
+    async with proxy(f"HTTP/1.1 403 Forbidden\r\n\r\n{page}") as address:
+        monkeypatch.setenv("HTTP_PROXY", address)
+        provider = open_hosted("openai", base_url="http://pnyx.invalid/v1", api_key=KEY)
+        error = (await ask(provider)).error
+        await provider.close()
+    assert advice in str(error)
+    assert ("NO_PROXY" in str(error)) == (page[0] != "{")
+
+
+@rows(
+    "address",
+    ["http://", "https://", "http:/127.0.0.1:3128", "http://[::1", "http://:3128", "https", "http://a:b"],
+)
+def test_a_proxy_without_an_address_is_none(address: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HTTPS_PROXY", "ALL_PROXY"):
+            patch.setenv("HTTPS_PROXY", "")
+            patch.setenv(name, address)
+            words = rf"{name}.* is no address of a proxy: set it to http://HOST:PORT, or unset it"
+            with pytest.raises(ProviderError, match=words):
+                Proxy.of("https://pnyx.invalid/v1").check()
+
+
+@rows("address", ["", "   ", "proxy.example:3128", "http://ann:p@ss@proxy.example", "HTTP://proxy.example/"])
+def test_a_proxy_with_an_address_or_none_is_one(address: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HTTPS_PROXY", address)
+        found = Proxy.of("https://pnyx.invalid/v1")
+    found.check()
+    assert (found.url is None) == (not address.strip())
+    assert "p@ss" not in found.name
 
 
 NO_SCHEME = "cannot connect: base_url does not start with http:// or https://"

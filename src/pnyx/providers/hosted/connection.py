@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from errno import EPIPE
 from functools import cache, partial
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from yarl import URL
 
-from ...core.caching.regex import regex
 from ...errors import ProviderError
 from ...json_bytes import json_bytes
 from ..unsent import before_sending
@@ -29,12 +26,15 @@ from .behind_replies import LenientHandler
 from .compression import Decompressor
 from .documents import Documents
 from .failures import HostError, failure, read_report, retry_after
+from .proxies import Proxy
 from .trouble import (
     NO_TLS,
     TWO_LENGTHS,
     NoTunnel,
     another_language,
+    broken,
     is_of_two_lengths,
+    no_http,
     trouble,
     unreadable_certificates,
 )
@@ -55,8 +55,10 @@ CONNECT_S = 10.0
 """How long a connection may take, with its TLS handshake."""
 AGAIN_S = 4.0
 """The same after a connection that took longer: several seats and their retries may wait for this host."""
-HANDSHAKE_S = 2.0
-"""How long a port may take to show that it speaks TLS."""
+PROBE_S = 2.0
+"""How long a port may take to show that it speaks TLS, with the connection."""
+HANDSHAKE_S, ROUND_TRIPS = 0.5, 10
+"""The same without the connection: seconds, and times that the connection took."""
 IDLE_S = 60.0
 READ_S = 600.0
 """Silence that ends a call without a deadline."""
@@ -96,7 +98,7 @@ class Connection:
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
         self._https = base_url.startswith("https:")
-        self._proxy, self._proxy_variable = _proxy(base_url)
+        self._proxy = Proxy.of(base_url)
         self._session: aiohttp.ClientSession | None = None
         self._silent = False
         self._may_be_tls = not self._https
@@ -132,7 +134,10 @@ class Connection:
         try:
             if response.status >= 300:
                 text = (await _read_error(response)).decode("utf-8", "replace")
-                raise failure(read_report(response.status, text), response.headers, text)
+                error = failure(read_report(response.status, text), response.headers, text)
+                if self._may_be_of_proxy(response.status, text):
+                    error.args = (f"{error}: it may come from the proxy: {self._proxy.advice}",)
+                raise error
             if response.status in WITHOUT_REPLY:
                 words = f"HTTP {response.status}: no reply: {response.reason or 'no words'}"
                 raise ProviderError("overloaded", words)
@@ -153,13 +158,11 @@ class Connection:
         limits: Limits,
         body: dict[str, Any] | None,
     ) -> aiohttp.ClientResponse:
-        if self._proxy is not None and self._proxy.lower().startswith("socks"):
-            hint = f"set {self._proxy_variable} to an HTTP proxy, or unset it"
-            raise ProviderError("refused", f"cannot connect: SOCKS proxies are not supported: {hint}")
+        self._proxy.check()
         try:
             return await self._begin(method, url, headers, limits, body)
         except (*_NOT_SENT,) as exc:
-            raise trouble(exc, urlsplit(url).hostname, self._proxy_variable) from exc
+            raise trouble(exc, urlsplit(url).hostname, self._proxy) from exc
         except TimeoutError as exc:
             raise ProviderError("timeout", f"no answer within {limits.silence_s:g} s", billed=True) from exc
         except aiohttp.ClientResponseError as exc:
@@ -170,22 +173,23 @@ class Connection:
             if is_of_two_lengths(exc.message):
                 # The next answer would be no better, and may cost too.
                 raise ProviderError("refused", TWO_LENGTHS, billed=True) from exc
-            raise ProviderError("malformed", f"the answer is not HTTP: {exc.message}", billed=True) from exc
+            raise ProviderError("malformed", no_http(exc.message), billed=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            if self._may_be_tls and self._proxy is None:
+            if self._may_be_tls and self._proxy.url is None:
                 if await _speaks_tls(url):
                     raise ProviderError("refused", f"cannot connect: {NO_TLS}") from exc
                 self._may_be_tls = False
-            words = "Server disconnected" if isinstance(exc, aiohttp.ServerDisconnectedError) else exc
-            message = f"the connection broke before an answer: {words}"
-            # A pipe breaks while the request is written: the host does not have all of it.
-            billed = getattr(exc, "errno", None) != EPIPE
-            raise ProviderError("unreachable", message, billed=billed) from exc
+            raise broken(exc) from exc
         except ValueError as exc:
             # Raised before anything is sent, for what cannot be; never raised for a reply.
             raise ProviderError(
                 "refused", f"the request cannot be made: {exc}: check base_url and the key"
             ) from exc
+
+    def _may_be_of_proxy(self, status: int, text: str) -> bool:
+        """Whether an error may be that of a proxy, which without TLS can answer in the place of the host."""
+        is_possible = self._proxy.url is not None and not self._https and status != PROXY_LOGIN
+        return is_possible and text.lstrip()[:1] not in ("{", "[")
 
     async def _begin(
         self,
@@ -204,11 +208,11 @@ class Connection:
                 headers=[*headers, ("Accept-Encoding", "gzip, deflate")],
                 data=None if body is None else json_bytes(body),
                 allow_redirects=False,
-                proxy=self._proxy,
+                proxy=self._proxy.url,
                 timeout=aiohttp.ClientTimeout(
                     sock_connect=connect_s,
                     # A proxy has to open a tunnel too.
-                    connect=connect_s if self._proxy else None,
+                    connect=connect_s if self._proxy.url else None,
                     sock_read=limits.silence_s,
                 ),
             )
@@ -289,6 +293,8 @@ class Response:
 
 WITHOUT_REPLY = (202, 204, 205)
 """Statuses below 300 that say that there is no reply, or not yet."""
+PROXY_LOGIN = 407
+"""The status whose message is about the proxy anyway."""
 TLS_ALERT = r"\x15\x03"
 """How an answer of TLS to a request without it starts, as aiohttp quotes it."""
 _NOT_SENT = (
@@ -329,13 +335,19 @@ async def _speaks_tls(url: str) -> bool:
     at, context = urlsplit(url), ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        async with asyncio.timeout(HANDSHAKE_S):
-            _, writer = await asyncio.open_connection(at.hostname, at.port or 80, ssl=context)
+        async with asyncio.timeout(PROBE_S):
+            start = time.monotonic()
+            _, writer = await asyncio.open_connection(at.hostname, at.port or 80)
+            try:
+                # A port that speaks no TLS may ignore the greeting, and the next attempt waits for this one.
+                async with asyncio.timeout(HANDSHAKE_S + ROUND_TRIPS * (time.monotonic() - start)):
+                    await writer.start_tls(context)
+            finally:
+                writer.close()
     except ssl.SSLError as exc:
         return "ALERT" in str(exc.reason)  # such as one that asks for a certificate
     except (OSError, TimeoutError):
         return False
-    writer.close()
     return True
 
 
@@ -366,32 +378,3 @@ def _trust() -> ssl.SSLContext:
         return httpx2.create_ssl_context()
     except OSError as exc:  # an `ssl.SSLError` too
         raise ProviderError("refused", f"cannot connect: {unreadable_certificates(exc)}") from exc
-
-
-def _proxy(base_url: str) -> tuple[str | None, str]:
-    """The proxy for this host, and what messages call it; the loopback has none.
-
-    They call it by the variable that names it and its address, without a user and a password.
-    """
-    url = urlsplit(base_url)
-    host, proxies = url.hostname or "", getproxies()
-    name = url.scheme if proxies.get(url.scheme) or not proxies.get("all") else "all"
-    variable = f"{name.upper()}_PROXY"
-    if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
-        return None, variable
-    proxy = proxies.get(name)
-    if proxy is None:
-        return None, variable
-    _, found, rest = proxy.rpartition("://")
-    at = rest.rpartition("@")[2].partition("/")[0]
-    return proxy if found else f"http://{proxy}", f"{variable} ({at})" if _ADDRESS.fullmatch(at) else variable
-
-
-_ADDRESS = regex(r"[\w.\[\]:-]{2,}")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -19,6 +19,7 @@ from .failure_words import (
     BAD_KEY,
     FAILED_GENERATION,
     FILTERED,
+    FORM,
     GONE,
     JUDGED,
     KEY,
@@ -64,6 +65,8 @@ __all__ = [
 
 MAX_CHARS = 300
 QUOTE_CHARS = 200
+LONG_WAIT_S = 60.0
+"""A longer wait is not waited for, so its message says it."""
 CHECK = "check base_url and the network"
 PROXY = "set HTTPS_PROXY or HTTP_PROXY to http://USER:PASSWORD@HOST:PORT"
 MAY_HAVE_COST = (504, 524)
@@ -89,22 +92,25 @@ _TOKEN_RATE = regex(r"\btokens\b[^.]{0,40}\bwait\b", re.IGNORECASE)
 class HostError(ProviderError):
     """A failure that a host reported.
 
-    about_request: a request without what it refuses may be accepted.
+    wait: seconds, as the host asks for. about_request: a request without what it refuses may be accepted.
     output_tokens: what the host counts of the reply until then, for the message alone.
     """
 
     def __init__(
-        self, kind: str, report: Report, retry_after: float | None, billed: bool, about_request: bool
+        self, kind: str, report: Report, wait: float | None, billed: bool, about_request: bool
     ) -> None:
         words = report.message or _phrase(report.status)
         shown = " ".join(filter(None, (f"HTTP {report.status}:" if report.status else "", words)))
         if kind == "not_found" and not _OF_A_MODEL.search(report.words):
             shown = f"{shown.removesuffix('.')}: check base_url"
         elif report.is_page and kind in ("auth", "refused"):
-            shown = f"{shown} (a web page and no API: {CHECK})"
+            check = "check the key and base_url" if report.status == 401 else CHECK
+            shown = f"{shown} (a web page and no API: {check})"
         elif kind in ("rate_limited", "refused") and (names := dict.fromkeys(_NAME.findall(report.details))):
             shown = f"{shown} ({', '.join(names)})"
-        super().__init__(kind, shown, retry_after=retry_after, billed=billed)
+        if wait is not None and wait > LONG_WAIT_S and retry_after({}, report.message) is None:
+            shown = f"{shown.removesuffix('.')} (it asks for a wait of {wait:,.0f} s)"
+        super().__init__(kind, shown, retry_after=wait, billed=billed)
         self.report = report
         self.about_request = about_request
         self.output_tokens = 0
@@ -117,8 +123,9 @@ def failure(found: Report, headers: Mapping[str, str] | None = None, body: str =
     An error inside a reply is never billed. An error status may be if a gateway answered in place of its
     host, because that took too long, or if it refuses what the model wrote.
     """
-    if 300 <= found.status < 400 and (target := (headers or {}).get("location")):
+    if 300 <= found.status < 400:
         # A request with a key goes nowhere else than to the configured host.
+        target = (headers or {}).get("location") or "an address that it does not name"
         found = replace(found, message=f"it redirects to {target}: check base_url")
     if found.status == 407:
         found = replace(found, message=f"the proxy asks for a user and a password: {PROXY}", is_page=False)
@@ -237,7 +244,9 @@ def _kind(found: Report) -> str:
         # A key that is refused is not taken after a wait.
         if retry_after({}, found.message) is not None:
             return "rate_limited"
-        return "overloaded" if PASSING.search(words) else "auth"
+        if PASSING.search(words):
+            return "overloaded"
+        return "refused" if found.has(FORM) else "auth"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
     if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or PASSING.search(words)):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import ssl
-from errno import EHOSTUNREACH, ENETUNREACH
+from errno import ECONNRESET, EHOSTUNREACH, ENETUNREACH, EPIPE
 from socket import gaierror
 
 import aiohttp
 
+from ...core.caching.regex import regex
 from ...errors import ProviderError
+from .proxies import Proxy
 
 __all__ = [
     "NO_TLS",
@@ -20,7 +22,9 @@ __all__ = [
     "TWO_LENGTHS",
     "NoTunnel",
     "another_language",
+    "broken",
     "is_of_two_lengths",
+    "no_http",
     "trouble",
     "unreadable_certificates",
 ]
@@ -42,6 +46,7 @@ CERTIFICATES = {
 }
 """What to do about a certificate by OpenSSL's number of what is wrong with it: not valid yet, expired, the
 name of another host, another IP address. For the rest, an authority is missing."""
+CHECK = "check base_url and its port, or the proxy"
 LANGUAGES = {
     "SSH-": "SSH",
     "-ERR": "the protocol of Redis",
@@ -50,6 +55,9 @@ LANGUAGES = {
     r"E\x00": "the protocol of PostgreSQL",
 }
 """How an answer in another protocol than HTTP starts, as aiohttp quotes it."""
+
+
+NO_PROXY = Proxy(None, "HTTPS_PROXY")
 
 
 class NoTunnel(aiohttp.ClientError):
@@ -71,32 +79,52 @@ def another_language(words: str) -> str:
     """Why an answer is not HTTP, if it shows what else it is; else "". words: aiohttp's, which quote it."""
     for start, name in LANGUAGES.items():
         if f"b'{start}" in words or f'b"{start}' in words:
-            return f"the host speaks {name}: check base_url and its port, or the proxy"
+            return f"the host speaks {name}: {CHECK}"
     return ""
 
 
-def trouble(exc: Exception, host: str | None = None, variable: str = "HTTPS_PROXY") -> ProviderError:
-    """The error for a request to `host` that was not sent. variable: what names its proxy.
+def no_http(words: str) -> str:
+    """What a message says of an answer that is not HTTP. words: aiohttp's, which quote a line of it."""
+    quoted = _QUOTED.search(words)
+    return f"the answer is not HTTP ({quoted[2] if quoted else words}): {CHECK}"
+
+
+_QUOTED = regex(r"\n\s*b(['\"])(.*)\1\s*(?:\n|$)")
+
+
+def broken(exc: Exception) -> ProviderError:
+    """The error for a connection that ended before an answer."""
+    # A pipe breaks, or is found closed, while the request is written: the host does not have all of it.
+    is_unsent = getattr(exc, "errno", None) == EPIPE or "closing transport" in f"{exc} {exc.__cause__}"
+    is_closed = isinstance(exc, aiohttp.ServerDisconnectedError | ConnectionResetError)
+    words = "the host closed it" if is_closed or getattr(exc, "errno", None) == ECONNRESET else str(exc)
+    if is_unsent:
+        words = "the host closed it before it had the whole request"
+    return ProviderError(
+        "unreachable", f"the connection broke before an answer: {words}", billed=not is_unsent
+    )
+
+
+def trouble(exc: Exception, host: str | None = None, proxy: Proxy = NO_PROXY) -> ProviderError:
+    """The error for a request to `host` that was not sent.
 
     It is "unreachable", and tried again, if it may pass; "refused" if it lasts until a setting changes.
     """
     if isinstance(exc, aiohttp.ClientConnectorDNSError) and host is not None and exc.host != host:
         return ProviderError(
-            "unreachable", f"cannot connect: the name of the proxy is not known: check {variable}"
+            "unreachable", f"cannot connect: the name of the proxy is not known: check {proxy.name}"
         )
-    kind, message = _explain(exc, variable)
+    kind, message = _explain(exc, proxy)
     # Each attempt lasts as long as a connection may take, and includes several packets.
     retries = 1 if isinstance(exc, aiohttp.ConnectionTimeoutError) else None
     return ProviderError(kind, f"cannot connect: {message}", retries=retries)
 
 
-def _explain(exc: Exception, variable: str) -> tuple[str, str]:
+def _explain(exc: Exception, proxy: Proxy) -> tuple[str, str]:
+    variable = proxy.name
     match exc:
         case aiohttp.ClientHttpProxyError():
-            if exc.status == 407:
-                hint = f"check the user and the password in {variable}"
-            else:
-                hint = f"check {variable}, or name the host in NO_PROXY if it needs no proxy"
+            hint = f"check the user and the password in {variable}" if exc.status == 407 else proxy.advice
             return "unreachable" if exc.status >= 500 else "refused", (
                 f"the proxy answers HTTP {exc.status}: {exc.message}: {hint}"
             )
@@ -122,7 +150,7 @@ def _explain(exc: Exception, variable: str) -> tuple[str, str]:
         case aiohttp.ConnectionTimeoutError():
             return "unreachable", f"nothing answers: check base_url, the network and {variable}"
         case aiohttp.ClientConnectorError():
-            return "unreachable", _explain_socket(exc)
+            return "unreachable", _explain_socket(exc, proxy)
     return "unreachable", str(exc)
 
 
@@ -147,13 +175,14 @@ def unreadable_certificates(exc: OSError) -> str:
     return f"the certificates of authorities{place} cannot be read ({words}): {fix}"
 
 
-def _explain_socket(exc: aiohttp.ClientConnectorError) -> str:
+def _explain_socket(exc: aiohttp.ClientConnectorError, proxy: Proxy) -> str:
     if isinstance(exc.os_error, ConnectionRefusedError):
         usual = LOCAL_SERVERS.get(exc.port or 0)
         return "connection refused: is its server running?" + (f" ({usual})" if usual else "")
     if exc.os_error.errno in (ENETUNREACH, EHOSTUNREACH):
         return "no route to the host: check the network"
-    return f"{_reason(exc)}: check base_url and the network"
+    check = "base_url and the network" if proxy.url is None else f"base_url, the network and {proxy.name}"
+    return f"{_reason(exc)}: check {check}"
 
 
 def _reason(exc: aiohttp.ClientConnectorError) -> str:

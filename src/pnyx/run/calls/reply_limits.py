@@ -97,9 +97,10 @@ class ReplyLimits:
         """Return the kind and the message of a failure that a reply under `limit` is, since it is asked for
         again. usage: as billed."""
         if done.finish_reason == "malformed" and not usage.output_tokens:
-            return "malformed", f"the model wrote nothing ({done.finish_detail or 'without a reason'})"
+            detail = done.finish_detail or "without a reason"
+            return "malformed", f"{self.seat.model} wrote nothing ({detail})"
         if done.finish_reason == "malformed":
-            return "malformed", f"the host could not read what the model wrote ({done.finish_detail})"
+            return "malformed", f"the host could not read what {self.seat.model} wrote ({done.finish_detail})"
         is_whole = self.note_cut(size, limit)
         if is_whole and is_blank(done.text):
             return CUT_OFF, no_answer(done, usage, self.setting(limit))

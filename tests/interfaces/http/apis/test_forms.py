@@ -153,11 +153,24 @@ async def test_a_message_is_an_object_of_its_format(claude: Any, lab: ScriptedHo
     assert json.loads(message.content[0].text) == {"product": 42, "unit": "pears"}
 
 
-def test_the_effort_of_a_message_is_that_of_the_seats() -> None:
+@pytest.mark.parametrize(
+    ("thinking", "tokens"),
+    [
+        ({"type": "enabled", "budget_tokens": 2000}, 2000),
+        ({"type": "disabled"}, 0),
+        ({"type": "adaptive"}, None),
+        (None, None),
+    ],
+)
+def test_the_effort_and_the_thoughts_of_a_message_are_those_of_the_seats(
+    thinking: dict[str, Any] | None, tokens: int | None
+) -> None:
     asked = {
         "model": "voting",
         "max_tokens": 10,
         "messages": [{"role": "user", "content": "Why?"}],
         "output_config": {"effort": "max"},
+        "thinking": thinking,
     }
-    assert Messages.model_validate(asked).to_conversation().to_request({}).effort == "high"
+    request = Messages.model_validate(asked).to_conversation().to_request({})
+    assert (request.effort, request.thinking_tokens) == ("high", tokens)

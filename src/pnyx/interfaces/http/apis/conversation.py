@@ -86,6 +86,7 @@ class Conversation:
     stop: Sequence[str] = ()
     seed: int | None = None
     effort: str | None = None
+    thinking_tokens: int | None = None
     schema: Mapping[str, Any] | None = None
     tools: Tools | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -138,7 +139,10 @@ class Conversation:
         """
         question, material, files = self._split(earlier_files)
         named = _model(self.model, served, panels, usual)
-        fields = {"seed": self.seed, "effort": self.effort, "answer_schema": self.schema}
+        fields = {
+            **{"seed": self.seed, "answer_schema": self.schema},
+            **{"effort": self.effort, "thinking_tokens": self.thinking_tokens},
+        }
         more = {name: value for name, value in self.more.items() if name != "footer"}
         fields |= self.tools.options if self.tools else {}
         body = {**named, **{name: value for name, value in fields.items() if value is not None}, **more}

@@ -122,7 +122,7 @@ class CountTokens(LenientRequest):
 class Messages(CountTokens):
     """A request in Anthropic's format. model: as for /v1/chat/completions. max_tokens: of the answer.
 
-    output_config: `format` of the answer, and `effort`.
+    output_config: `format` of the answer, and `effort`. thinking: its most tokens in each call of the panel.
     """
 
     max_tokens: MostTokens
@@ -138,7 +138,6 @@ class Messages(CountTokens):
     def to_conversation(self) -> Conversation:
         """Return the conversation. Raises `UsageError` for what a panel cannot do."""
         self.refuse_fields(OF_OTHERS)
-        _check_thinking(self.thinking or {})
         if any(not one.strip() for one in self.stop_sequences or ()):
             raise refuse("stop_sequences", "each must have a character that is no white space")
         config = self.output_config or {}
@@ -148,18 +147,20 @@ class Messages(CountTokens):
             max_tokens=self.max_tokens,
             stop=tuple(self.stop_sequences or ()),
             effort=effort_of(config.get("effort"), "output_config.effort"),
+            thinking_tokens=_thinking_tokens(self.thinking or {}),
             # The name of the field while the feature was in beta; clients still send it.
             schema=schema or answer_schema(self.output_format, "output_format"),
         )
 
 
-def _check_thinking(thinking: Mapping[str, Any]) -> None:
-    """Raise `RefusedError` unless this is a setting of thinking, or none."""
+def _thinking_tokens(thinking: Mapping[str, Any]) -> int | None:
+    """How many tokens a model may think; None if nothing says it. Raises `RefusedError`."""
     kind, budget = thinking.get("type"), thinking.get("budget_tokens")
     if thinking and kind not in THINKING:
         raise refuse("thinking.type", f"must be one of {', '.join(THINKING)}, not {str(kind)[:40]!r}")
     if kind == "enabled" and not (isinstance(budget, int) and budget >= LEAST_THINKING):
         raise refuse("thinking.budget_tokens", f"must be a whole number, at least {LEAST_THINKING}")
+    return budget if kind == "enabled" else 0 if kind == "disabled" else None
 
 
 def _tools(

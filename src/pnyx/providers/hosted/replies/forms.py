@@ -15,9 +15,9 @@ from . import cohere, converse
 from .anthropic import AnthropicReader
 from .google import GoogleReader
 from .native import NativeReader, is_native
-from .openai import OpenAIReader
+from .openai import OpenAIReader, holds_object
 from .reply import Reader, mapping, text_of
-from .responses import ResponsesReader
+from .responses import ResponsesReader, has_items
 
 __all__ = ["Reply"]
 
@@ -81,6 +81,8 @@ def unwrapped(document: Any) -> Any:
         spelt = (_snake(one) if CAPITALISED & one.keys() else one for one in level)
         if found := next(filter(_is_reply, spelt), None):
             return found
+    if holds_object(result := mapping(inner.get("result"))):
+        return result
     return _snake(inner) if CAPITALISED & inner.keys() else inner
 
 
@@ -146,6 +148,8 @@ def _form(document: Mapping[str, Any]) -> type[Reader] | None:
     ):
         return AnthropicReader
     if document.get("object") == "response" or kind.startswith("response.") or "output_text" in document:
+        return ResponsesReader
+    if has_items(document):
         return ResponsesReader
     if kind in cohere.EVENTS:
         return cohere.CohereReader

@@ -8,7 +8,7 @@ from typing import Any
 from ..failures import failure, report
 from .reply import Reader, ToolCallParts, items, mapping, text_of
 
-__all__ = ["ResponsesReader"]
+__all__ = ["ResponsesReader", "has_items"]
 
 _ENDS = {"completed": "stop"}
 _LAST = {"response.completed": "completed", "response.incomplete": "incomplete"}
@@ -22,6 +22,14 @@ _WHOLE = {
     "response.function_call_arguments.done": "arguments",
 }
 """Events that repeat what came in deltas, or say it without any -> where they say it."""
+
+
+_ITEMS = ("message", "reasoning", "function_call")
+
+
+def has_items(document: Mapping[str, Any]) -> bool:
+    """Whether a document has items of output, which show its form where nothing else does."""
+    return any(mapping(item).get("type") in _ITEMS for item in items(document.get("output")))
 
 
 class ResponsesReader(Reader):
@@ -41,7 +49,7 @@ class ResponsesReader(Reader):
         self.any = True
         if response := mapping(document.get("response")):
             yield from self._response(response, _LAST.get(kind, ""))
-        elif document.get("object") == "response" or "output_text" in document:
+        elif document.get("object") == "response" or "output_text" in document or has_items(document):
             yield from self._response(document)
         elif kind.endswith(".delta"):
             self._streamed |= {kind, self._place(document)}
@@ -103,7 +111,8 @@ class ResponsesReader(Reader):
             for part in [{"text": content}] if isinstance(content, str) else items(content):
                 yield from self._part(mapping(part))
         elif kind == "reasoning":
-            for part in items(item.get("summary")) or items(item.get("content")):
+            content = item.get("content")
+            for part in items(item.get("summary")) or items(content) or [content]:
                 self.think(text_of(part))
         elif kind == "function_call":
             tool = ToolCallParts(text_of(item.get("call_id")), text_of(item.get("name")))
