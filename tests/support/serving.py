@@ -138,7 +138,8 @@ class _Server(uvicorn.Server):
         state, end = self.server_state, time.monotonic() + GRACE_S
         for connection in list(state.connections):
             connection.shutdown()
-        while (state.connections or state.tasks) and time.monotonic() < end:
+        # uvicorn has no event for it.
+        while (state.connections or state.tasks) and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
 
