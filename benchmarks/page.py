@@ -6,7 +6,7 @@ The home is that of `benchmarks.homes`, with two finished runs of 10,000 events:
 one. Opened is from the click to the first row, or to the verdict; loaded is when all of the debate is there.
 Script is the time that the page's own code took until then. Scrolling goes one screen at a time through the
 whole page, at most 300 screens; a frame counts from one animation frame to the next, without a graphics card.
-Needs Debian's chromium and `make web`.
+Needs Debian's chromium-headless-shell and `make web`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ from pnyx.telemetry.log import JsonLog
 __all__ = ["SERVER_KEY", "ServerHandle", "events_of", "open_server"]
 
 SERVER_KEY = "pnyx_own-key"
+GRACE_S = 0.1
+"""For responses that are under way when a server stops."""
 
 
 @dataclass
@@ -94,23 +98,49 @@ async def _open_server(
     ):
         assert isinstance(app.inner, FastAPI)
         with listen(settings) as listener:
-            server = _Quiet(server_config(wrap(app), listener, graceful_s=9))
+            server = _Server(server_config(wrap(app), listener, graceful_s=9))
             task = asyncio.create_task(server.serve(sockets=[listener]))
             try:
-                while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
-                    await asyncio.sleep(0.005)
+                await asyncio.wait((task, server.up), return_when=asyncio.FIRST_COMPLETED)
                 address = f"http://127.0.0.1:{listener.getsockname()[1]}"
                 yield ServerHandle(address, service, app.inner, server.server_state.tasks)
             finally:
-                server.force_exit = server.should_exit = True
+                server.over.set()
                 await task
 
 
-class _Quiet(uvicorn.Server):
-    """Installs no signal handlers in the test process."""
+class _Server(uvicorn.Server):
+    """Installs no signal handlers in the test process, and starts and stops at once.
+
+    uvicorn looks every 100 ms whether it is to stop, and lets its connections end for as long: of a test with
+    a server that is most of the time.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.over = asyncio.Event()
 
     def capture_signals(self) -> Any:
         return nullcontext()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        self.up.set_result(None)
+        await self.over.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # A connection that is accepted is made some turns of the loop later, which a closed server forbids.
+        for _ in range(5):
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
+        state, end = self.server_state, time.monotonic() + GRACE_S
+        for connection in list(state.connections):
+            connection.shutdown()
+        # uvicorn has no event for it.
+        while (state.connections or state.tasks) and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
 
 
 async def events_of(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:

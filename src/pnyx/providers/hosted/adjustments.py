@@ -131,7 +131,7 @@ class Adjustments:
 
     def _learn(self, model: str, refused: HostError, body: dict[str, Any]) -> Change | None:
         found, learned = refused.report, self._learned[model]
-        if found.status not in STATUSES or not refused.about_request or found.is_page:
+        if not (_may_be_of_request(refused) and refused.about_request) or found.is_page:
             return None
         wants_stream = refused.kind in KINDS and refuses_no_stream(found, body)
         if refused.kind in (*KINDS, "too_long", "overloaded") and found.status != 501 and not wants_stream:
@@ -180,6 +180,12 @@ class Adjustments:
                 listed = " or ".join(sorted(new))
                 return Change(f"accepts no {listed} that turns thinking off" if new else "")
         return _drop(learned, names)
+
+
+def _may_be_of_request(refused: HostError) -> bool:
+    """Whether the status of an error may be that of a refused parameter; 403 is Cloudflare's for a schema."""
+    status = refused.report.status
+    return status in STATUSES or (status == 403 and refused.kind == "refused")
 
 
 def _lower_limit(

@@ -16,6 +16,7 @@ __all__ = [
     "BAD_KEY",
     "FAILED_GENERATION",
     "FILTERED",
+    "FORM",
     "GONE",
     "JUDGED",
     "KEY",
@@ -233,7 +234,7 @@ TEMPORARY = regex(
 
 JUDGED = regex(
     r"\bflagged (?:as|for|by)\b|violat\w* (?:our|the|usage|content)|blocked by (?:\w+ )?(?:content|safety"
-    r"|moderation)",
+    r"|moderation)|data.?inspection.?failed",
     re.IGNORECASE,
 )
 """A filter that has judged the request, and has not failed itself."""
@@ -241,7 +242,7 @@ JUDGED = regex(
 FILTERED = regex(
     r"content.?(?:filter|policy|management)|responsibleai|requires moderation|moderation (?:policy|failed"
     r"|blocked)|by moderation|by our safety|safety[ _](?:system|filter|policy|check)"
-    r"|data_inspection_failed"
+    r"|data.?inspection.?failed"
     r"|inappropriate content|sensitive(?: ?content|.?word|.{0,3}information)|new_sensitive|flagged"
     r"|prohibited_content|blocked (?:input|output)"
     r"|censorship|threat detected|(?:input|output|prompt|content|response)(?: pattern)? (?:was |is )?blocked"
@@ -330,7 +331,7 @@ NO_MODEL = regex(
     r"|configured"
     r"|recogni[sz]ed|permitted)\b"
     r"|(?:has been|is|was) (?:retired|discontinued)|could not route to|with on-demand throughput"
-    r"|(?:unknown|unsupported|invalid|no such|unexpected) model\b|model identifier is invalid"
+    r"|(?:unknown|unsupported|not supported|invalid|no such|unexpected) model\b|model identifier is invalid"
     r"|no endpoints found for (?!your)|specified version does not exist|\bno model (?:called|named|with"
     r"|is)|(?:not|n't) have (?:an? "
     r"|the )?model|(?:not"
@@ -363,14 +364,21 @@ NO_CHANNEL = regex(r"no available channels? for model|无可用渠道", re.IGNOR
 UNABLE = regex(
     r"\b(?:image|vision|multimodal)\w*\b[^.]{0,40}(?:not supported|unsupported|only supported|not support)"
     r"|(?:not|n't) support\w*[^.]{0,40}\b(?:image|vision|multimodal)|requires? more (?:\w+ ){0,2}memory"
-    r"|insufficient system resources",
+    r"|insufficient system resources|image: unknown format",
     re.IGNORECASE,
 )
 """What a model cannot do, though its server sends status 500: read images, or fit into the memory."""
 
+FORM = (
+    regex(r"json.?(?:schema|mode)|response.?format|structured.?output|\bstream", re.IGNORECASE),
+    regex(r"(?:not|n't) s\w{1,5}ort|unsupported", re.IGNORECASE),
+)
+"""A form of the reply that a model has not, which Cloudflare reports like a key: a word of each in one
+sentence."""
+
 FAILED_GENERATION = regex(
     r"json_validate_failed|tool_use_failed|invalid sequence as part of tool|failed_generation"
-    r"|could not finish the message"
+    r"|could not finish the message|no valid response generated"
     r"|(?:failed|unable|error|could ?n[o']t)(?: to)? pars\w+ (?:the )?(?:(?:model|generated|llm)\w*\b.{0,20}"
     r"|input at pos|tool.?calls?\b(?! arg\w* (?:in|of) (?:the )?(?:messages?|request))|function.?calls?\b)"
     r"|generated (?:an? )?(?:invalid|malformed) (?:tool|function)"

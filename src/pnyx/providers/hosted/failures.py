@@ -19,6 +19,7 @@ from .failure_words import (
     BAD_KEY,
     FAILED_GENERATION,
     FILTERED,
+    FORM,
     GONE,
     JUDGED,
     KEY,
@@ -103,7 +104,8 @@ class HostError(ProviderError):
         if kind == "not_found" and not _OF_A_MODEL.search(report.words):
             shown = f"{shown.removesuffix('.')}: check base_url"
         elif report.is_page and kind in ("auth", "refused"):
-            shown = f"{shown} (a web page and no API: {CHECK})"
+            check = "check the key and base_url" if report.status == 401 else CHECK
+            shown = f"{shown} (a web page and no API: {check})"
         elif kind in ("rate_limited", "refused") and (names := dict.fromkeys(_NAME.findall(report.details))):
             shown = f"{shown} ({', '.join(names)})"
         if wait is not None and wait > LONG_WAIT_S and retry_after({}, report.message) is None:
@@ -242,7 +244,9 @@ def _kind(found: Report) -> str:
         # A key that is refused is not taken after a wait.
         if retry_after({}, found.message) is not None:
             return "rate_limited"
-        return "overloaded" if PASSING.search(words) else "auth"
+        if PASSING.search(words):
+            return "overloaded"
+        return "refused" if found.has(FORM) else "auth"
     if status in TEMPORARY_STATUSES or (status >= 500 and status not in PERMANENT_STATUSES):
         return "overloaded"
     if status in (0, 400) and ((named >= 500 and TEMPORARY.search(words)) or PASSING.search(words)):

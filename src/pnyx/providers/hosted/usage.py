@@ -67,11 +67,13 @@ def _openai(
     if cached > sent:  # behind a gateway that passes on Anthropic's count of the other tokens
         sent += cached + written
     rest = _rest(report, sent)
-    counted = _count(_named(report, output_names, *((rest,) if rest > 0 else ())))
+    counted = _count(_named(report, output_names, *((rest,) if rest >= 0 else ())))
     output = _output(counted, rest)
-    if reasoning > output and rest == output and "reasoning_tokens" not in report:
+    if APART & report.keys():
+        output += reasoning
+    elif reasoning > output and rest == output:
         reasoning = output  # vLLM counts the tags of thoughts among them, but not beside the completion
-    elif reasoning > output:  # of Perplexity, which bills it apart
+    elif reasoning > output:
         output += reasoning
     return sent, cached, output, reasoning or output - counted, written - hour, hour
 
@@ -111,6 +113,8 @@ WRITTEN = (
     ("cache_creation_input_tokens",),  # LiteLLM and Vercel, for hosts with Anthropic's API
 )
 """Where they count those that they write to one."""
+APART = frozenset(("citation_tokens", "num_search_queries", "market_cost"))
+"""Fields of hosts that count and bill reasoning beside the completion: Perplexity and Vercel's gateway."""
 
 
 def _first(report: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> int:
@@ -119,11 +123,11 @@ def _first(report: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> int:
 
 
 def _rest(report: Mapping[str, Any], sent: int) -> int:
-    """What the total counts beside the input; 0 without a total that is a number."""
+    """What the total counts beside the input; negative without a total that is a number."""
     try:
-        return _optional(report, "total_tokens") - sent
+        return _count(report.get("total_tokens")) - sent
     except ValueError:
-        return 0
+        return -1
 
 
 def _output(counted: int, rest: int) -> int:
@@ -155,9 +159,11 @@ def _responses(report: Mapping[str, Any]) -> tuple[int, ...]:
 
 def _google(report: Mapping[str, Any]) -> tuple[int, ...]:
     report = {_camel_case(name): value for name, value in report.items()}
-    sent = _count(report["promptTokenCount"]) + _optional(report, "toolUsePromptTokenCount")
     thoughts = _optional(report, "thoughtsTokenCount")
     output = _optional(report, "candidatesTokenCount") + thoughts
+    rest = _optional(report, "totalTokenCount") - output  # without a count of the prompt, as for files
+    sent = _count(_named(report, ("promptTokenCount",), *((rest,) if rest > 0 and output else ())))
+    sent += _optional(report, "toolUsePromptTokenCount")
     if output == thoughts:  # left out, as if it were zero
         output = max(output, min(_optional(report, "totalTokenCount") - sent, MAX_OUTPUT))
     return sent, _optional(report, "cachedContentTokenCount"), output, thoughts

@@ -15,7 +15,7 @@ from . import cohere, converse
 from .anthropic import AnthropicReader
 from .google import GoogleReader
 from .native import NativeReader, is_native
-from .openai import OpenAIReader
+from .openai import OpenAIReader, holds_object
 from .reply import Reader, mapping, text_of
 from .responses import ResponsesReader, has_items
 
@@ -81,6 +81,8 @@ def unwrapped(document: Any) -> Any:
         spelt = (_snake(one) if CAPITALISED & one.keys() else one for one in level)
         if found := next(filter(_is_reply, spelt), None):
             return found
+    if holds_object(result := mapping(inner.get("result"))):
+        return result
     return _snake(inner) if CAPITALISED & inner.keys() else inner
 
 

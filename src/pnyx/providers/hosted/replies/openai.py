@@ -10,7 +10,7 @@ from ..failures import failure, report
 from .finishes import reason_of
 from .reply import ENDS, PARTS, THOUGHT_PARTS, Reader, ToolCallParts, first_of, items, mapping, text_of
 
-__all__ = ["OpenAIReader"]
+__all__ = ["OpenAIReader", "holds_object"]
 
 THOUGHTS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_content", "reasoning_text"),
@@ -77,7 +77,7 @@ class OpenAIReader(Reader):
         elif (
             isinstance(answer := document.get("response"), str | int | float)
             or document.get("tool_calls")
-            or (_is_answer(answer) and document.keys() <= _CLOUDFLARE)
+            or holds_object(document)
         ):
             # Cloudflare's own API and Ollama's older one
             part = {name: document.get(name) for name in ("thinking", "tool_calls")}
@@ -224,6 +224,11 @@ def _is_answer(value: object) -> bool:
     return (
         isinstance(value, Mapping) and bool(value.keys() - _OF_PARTS) and not {"type", "error"} & value.keys()
     )
+
+
+def holds_object(document: Mapping[str, Any]) -> bool:
+    """Whether a document of Cloudflare's own API has such an object as its answer."""
+    return document.keys() <= _CLOUDFLARE and _is_answer(document.get("response"))
 
 
 def _written(value: object) -> object:

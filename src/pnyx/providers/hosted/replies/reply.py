@@ -254,7 +254,9 @@ class Reader(ABC):
         reason = reason_of(self.finish)
         if self.refusal and reason in ("stop", "length"):
             return "filter"
-        if (reason == "tool" and not calls) or (reason == "malformed" and (calls or self.answer().strip())):
+        if reason == "tool" and not calls:
+            reason = "malformed"
+        if reason == "malformed" and (calls or self.answer().strip()):
             reason = "stop"
         return "tool" if calls and reason == "stop" else reason
 

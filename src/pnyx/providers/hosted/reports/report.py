@@ -104,5 +104,5 @@ _STATUS = regex(
 """A status among the words, as clients write it; 400 and 422 say nothing beside them."""
 _RPC = regex(r"\brpc error: code = (\w+)")
 """How gRPC's library for Go writes the code of a failure."""
-_ADDRESS = regex(r"https?://\S+")
-"""Addresses of documentation contain words of other failures."""
+_ADDRESS = regex(r"(?:https?:)?//\S+")
+"""Addresses of documentation, and Google's of a resource, contain words of other failures."""
