@@ -302,6 +302,7 @@ def test_what_goes_wrong_in_many_lines_is_said_once(voters: ScriptedHost) -> Non
     assert "pnyx: 2 more lines failed like line " in done.err
     assert "without lab:alpha in 2 answers: 127.0.0.1:" in done.err
     assert done.err.count("not today") == 2
+    assert "\n2 answers, " in done.err
 
 
 def test_consensus_can_be_required_of_every_line(voters: ScriptedHost) -> None:

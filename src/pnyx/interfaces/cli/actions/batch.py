@@ -190,7 +190,7 @@ async def _run_line(batch: Batch, work: _Work, line: Line, progress: Progress) -
     else:
         work.troubles.add(result)
     if batch.halted is None or result.status != "paused":
-        work.answers += 1
+        work.answers += why is None
         work.write(line, result.to_json(), code)
         progress.add("batch", result.usage["cost_usd"])
 
