@@ -44,7 +44,8 @@ async def test_room_that_came_while_a_call_looked_for_it_is_looked_at_at_once(
     # The first of its scope is woken by it, and the others have no room before.
     second = asyncio.create_task(waiting.wait("day", place, wakes=looked))
     await asyncio.sleep(0)
-    assert not first.done() and not second.done()
+    assert not first.done()
+    assert not second.done()
     waiting.wake()
     await first
     waiting.wake()
