@@ -75,7 +75,7 @@ class AnthropicReader(Reader):
     def _block(self, place: object, block: Mapping[str, Any]) -> Iterator[str]:
         """Read a block, or the start of one."""
         kind = text_of(block.get("type"))
-        kind = kind or next((one for name, one in _SIGNS.items() if name in block), "text")
+        kind = kind or next((one for name, one in _SIGNS.items() if block.get(name) is not None), "text")
         self._of_host.discard(place)
         if kind == "text":
             for citation in items(block.get("citations")):

@@ -34,7 +34,8 @@ def has_items(document: Mapping[str, Any]) -> bool:
 
 
 def _kind(item: Mapping[str, Any]) -> str:
-    return text_of(item.get("type")) or next((kind for name, kind in _SIGNS.items() if name in item), "")
+    signs = (kind for name, kind in _SIGNS.items() if item.get(name) is not None)
+    return text_of(item.get("type")) or next(signs, "")
 
 
 class ResponsesReader(Reader):
@@ -138,7 +139,7 @@ class ResponsesReader(Reader):
             self.interrupt()
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[str]:
-        if part.get("type") == "refusal" or "refusal" in part:
+        if part.get("type") == "refusal" or text_of(part.get("refusal")):
             self.refusal.append(text_of(part.get("refusal")))
             return
         for annotation in items(part.get("annotations")):
