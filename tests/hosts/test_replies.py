@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pnyx.providers.hosted.dialects import DIALECTS
 from pnyx.providers.hosted.documents import Documents
 from pnyx.providers.hosted.replies.forms import Reply
 from pnyx.providers.hosted.replies.reply import Reader
+from tests.hosts.envelopes import envelope
 from tests.support.rows import rows
 
 ROWS = tomllib.loads((Path(__file__).parent / "replies.toml").read_text())["reply"]
@@ -69,6 +71,36 @@ def test_a_reply_is_read_or_its_failure_is(row: dict[str, Any]) -> None:
         assert [getattr(usage, name) for name in COUNTS[: len(expected)]] == expected
     assert reader.any
     assert reader.is_complete or not is_stream
+
+
+LABELS = (
+    *("type", "id", "object", "role", "index", "output_index", "status", "created", "model", "call_id"),
+    *("stop_reason", "stop_sequence", "finish_reason", "finishReason", "annotations", "refusal"),
+)
+"""Fields that say what something is, and hold nothing of it."""
+
+
+def without(value: Any, label: str, instead: Any) -> Any:
+    """`value` with `instead` wherever a field has the name `label`; Ellipsis leaves it out."""
+    if isinstance(value, list):
+        return [without(one, label, instead) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inside = {name: without(one, label, instead) for name, one in value.items() if name != label}
+    return inside if label not in value or instead is ... else {**inside, label: instead}
+
+
+@rows("dialect, is_stream", product(("openai", "anthropic", "google", "responses"), (False, True)))
+def test_a_reply_whose_labels_are_missing_loses_nothing(dialect: str, is_stream: bool) -> None:
+    # Events of the Responses API differ in their type alone.
+    labels = [label for label in LABELS if label != "type" or not is_stream or dialect != "responses"]
+    documents = envelope(dialect, is_stream).documents
+    for label in labels:
+        for instead in (..., None, 7):
+            body = "\n".join(json.dumps(without(one, label, instead)) for one in documents).encode()
+            reader, _ = read("openai" if dialect == "responses" else dialect, body)
+            found = reader.answer(), "".join(reader.reasoning), [one.arguments for one in reader.tool_calls()]
+            assert found == ("Yes, seven.", "No divisor.", [{"x": 1}]), (label, instead)
 
 
 @pytest.mark.parametrize(

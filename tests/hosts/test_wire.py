@@ -202,7 +202,13 @@ async def test_a_reply_is_read_whatever_comes_behind_it(behind: bytes) -> None:
     chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(STREAM), STREAM)
     length = b"Content-Length: %d" % len(STREAM)
     twice = length + b"\r\nX: y\r\n" + length.lower()
-    for head, body in ((length, STREAM), (twice, STREAM), (b"Transfer-Encoding: chunked", chunk)):
+    many = b"X-Host-Limit: 9\r\n" * 300 + length
+    for head, body in (
+        (length, STREAM),
+        (twice, STREAM),
+        (many, STREAM),
+        (b"Transfer-Encoding: chunked", chunk),
+    ):
         reply = await ask(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + body + behind)
         assert isinstance(reply, Completion), reply
         assert reply.text == "Yes."

@@ -291,6 +291,20 @@ def test_a_failed_run_is_reported_the_others_continue_and_it_is_tried_again(vote
     assert Counter(request.model for request in voters.log) == {"alpha": 2, "beta": 1}
 
 
+def test_what_goes_wrong_in_many_lines_is_said_once(voters: ScriptedHost) -> None:
+    voters.on("alpha", status=400, message="not today")
+    panel = {"models": ["lab:alpha", "lab:beta*2"], "protocol": "voting"}
+    done = pnyx(
+        "batch", put("a?", "b?", "c?", {"question": "d?", **panel}, {"question": "e?", **panel}), *SINGLE[:-1]
+    )
+    assert done.code == 3
+    assert done.err.count("failed: ") == 1
+    assert "pnyx: 2 more lines failed like line " in done.err
+    assert "without lab:alpha in 2 answers: 127.0.0.1:" in done.err
+    assert done.err.count("not today") == 2
+    assert "\n2 answers, " in done.err
+
+
 def test_consensus_can_be_required_of_every_line(voters: ScriptedHost) -> None:
     file = put("a?")
     assert pnyx("batch", file, "--require-consensus", *SINGLE).code == 3

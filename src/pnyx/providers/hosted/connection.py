@@ -50,6 +50,8 @@ FRAME_BYTES = 1_000
 SEARCH_BYTES = 400_000
 """What a search by the host may add to a reply: it includes the results, encrypted."""
 PART_BYTES = 4_000
+MAX_HEADERS = 1_000
+"""Gateways add those of the host behind them to their own, and each may come twice."""
 CONNECTIONS = 1_000
 CONNECT_S = 10.0
 """How long a connection may take, with its TLS handshake."""
@@ -113,6 +115,7 @@ class Connection:
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 max_field_size=65_536,
+                max_headers=MAX_HEADERS,
                 auto_decompress=False,  # hosts announce what they do not send
             )
         return self._session

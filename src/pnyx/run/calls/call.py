@@ -131,9 +131,10 @@ class ModelCall:
         """Return the response to a request, or the failure that drops the seat before one is sent."""
         context = self.context
         refused: Refusal | None = None
+        wakes = 0
         while True:
             if refused is not None:
-                await self._wait_for_room(refused)
+                await self._wait_for_room(refused, wakes)
             if (dropped := self.failures.drop_if_down()) is not None:
                 return dropped
             async with gate.call(context.halt.requested, within=context.deadline.left) as slot:
@@ -142,6 +143,7 @@ class ModelCall:
                     continue
                 if (dropped := self.failures.drop_if_down()) is not None:  # while it waited for the gate
                     return dropped
+                wakes = context.waiting.wakes
                 intent = await self._record_intent()
                 if isinstance(intent, CallStarted):
                     if self.deadline.at is None:
@@ -153,9 +155,10 @@ class ModelCall:
                     return await self._race(provider, intent, deadline, gate, slot)
                 refused = intent
 
-    async def _wait_for_room(self, refused: Refusal) -> None:
+    async def _wait_for_room(self, refused: Refusal, wakes: int) -> None:
         """Wait until a call that was refused may have room. Raises `OutOfBudget` if none will come, `Halted`.
 
+        wakes: see `Waiting.wait`.
         Not while it holds a slot of its host: calls that free room may need that.
         """
         context, began = self.context, time.monotonic()
@@ -164,7 +167,7 @@ class ModelCall:
             raise refused.error
         place = (context.budget.is_new, context.journal.created_at, context.run_id)
         await context.waiting.wait(
-            refused.scope, place, context.halt.requested, within=max(context.deadline.left, 0)
+            refused.scope, place, context.halt.requested, wakes=wakes, within=max(context.deadline.left, 0)
         )
         context.check()
         if self.deadline.at is not None:  # of an attempt before this one

@@ -26,10 +26,11 @@ class Waiting:
     those that have begun, then those that have not, of both the oldest first.
 
     Only the first of each scope is woken: the others have no room before it has. So a settled call wakes one
-    call and not hundreds.
+    call and not hundreds. wakes: how often room may have come.
     """
 
     def __init__(self) -> None:
+        self.wakes = 0
         self._queues: dict[str, list[_Waiter]] = {}
         self._count = 0
 
@@ -39,6 +40,7 @@ class Waiting:
 
     def wake(self) -> None:
         """Wake the first call of each scope, after room may have come or a call no longer waits."""
+        self.wakes += 1
         for queue in self._queues.values():
             if not queue[0].woken.done():
                 queue[0].woken.set_result(None)
@@ -52,11 +54,17 @@ class Waiting:
             queue.sort()
 
     async def wait(
-        self, scope: str, place: tuple[bool, str, str], *unless: asyncio.Future[Any], within: float = math.inf
+        self,
+        scope: str,
+        place: tuple[bool, str, str],
+        *unless: asyncio.Future[Any],
+        wakes: int,
+        within: float = math.inf,
     ) -> None:
         """Wait until the call should look again for room in `scope`, one of `unless` is done, or `within` s.
 
-        place: whether its run has sent no call yet, the time of its creation, its id.
+        place: whether its run has sent no call yet, the time of its creation, its id. wakes: those there were
+        when it looked; room that came since then would wake nobody.
         """
         self._count += 1
         waiter = _Waiter((*place, self._count), asyncio.get_running_loop().create_future())
@@ -64,6 +72,8 @@ class Waiting:
         insort(queue, waiter)
         until = time.monotonic() + within
         try:
+            if queue[0] is waiter and wakes != self.wakes:
+                return
             while True:
                 is_first = queue[0] is waiter
                 left = min(until - time.monotonic(), POLL_S)

@@ -35,6 +35,7 @@ from ..terminal.follow import exclusive, halt_on_signals, report_halt
 from ..terminal.output import Output, Stream, streams
 from ..terminal.progress import Progress
 from .batch_lines import Line, count_lines, read_lines
+from .batch_troubles import Troubles
 
 __all__ = ["batch"]
 
@@ -117,6 +118,7 @@ class _Work:
     require_consensus: bool
     codes: set[int] = field(default_factory=set)
     answers: int = 0
+    troubles: Troubles = field(default_factory=Troubles)
 
     def write(self, line: Line, document: Mapping[str, Any], code: int) -> None:
         self.codes.add(code)
@@ -159,6 +161,10 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
             raise failed[0]
         account = await service.account(f"batch:{name}")
     spent = paid(account.spent_nusd / NUSD, batch.unpriced)
+    for text in work.troubles.failures():
+        work.output.error(text)
+    for text in work.troubles.drops():
+        work.output.note(text)
     work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all")
     if batch.halted is not None:
         return report_halt(work.output, batch.halted)
@@ -179,9 +185,12 @@ async def _run_line(batch: Batch, work: _Work, line: Line, progress: Progress) -
     code = exit_code(result, work.require_consensus)
     progress.clear()
     if why := failure(result):
-        work.output.error(f"line {line.number}: {why}")
+        if work.troubles.is_new(why, line.number):
+            work.output.error(f"line {line.number}: {why}")
+    else:
+        work.troubles.add(result)
     if batch.halted is None or result.status != "paused":
-        work.answers += 1
+        work.answers += why is None
         work.write(line, result.to_json(), code)
         progress.add("batch", result.usage["cost_usd"])
 

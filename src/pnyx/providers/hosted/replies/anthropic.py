@@ -10,6 +10,10 @@ from .reply import Reader, ToolCallParts, items, mapping, text_of
 __all__ = ["AnthropicReader"]
 
 
+_SIGNS = {"input": "tool_use", "thinking": "thinking"}
+"""A field of a block -> the type of the block, which it may lack."""
+
+
 class AnthropicReader(Reader):
     """Blocks may come whole, as starts and deltas, or as deltas alone; with or without their index."""
 
@@ -71,8 +75,9 @@ class AnthropicReader(Reader):
     def _block(self, place: object, block: Mapping[str, Any]) -> Iterator[str]:
         """Read a block, or the start of one."""
         kind = text_of(block.get("type"))
+        kind = kind or next((one for name, one in _SIGNS.items() if block.get(name) is not None), "text")
         self._of_host.discard(place)
-        if kind in ("text", ""):
+        if kind == "text":
             for citation in items(block.get("citations")):
                 self._cite(citation)
             yield from self.piece(block.get("text"))

@@ -24,12 +24,18 @@ _WHOLE = {
 """Events that repeat what came in deltas, or say it without any -> where they say it."""
 
 
-_ITEMS = ("message", "reasoning", "function_call")
+_SIGNS = {"arguments": "function_call", "summary": "reasoning", "content": "message"}
+"""A field of an item of output -> the type of the item, which it may lack."""
 
 
 def has_items(document: Mapping[str, Any]) -> bool:
     """Whether a document has items of output, which show its form where nothing else does."""
-    return any(mapping(item).get("type") in _ITEMS for item in items(document.get("output")))
+    return any(mapping(item).get("type") in _SIGNS.values() for item in items(document.get("output")))
+
+
+def _kind(item: Mapping[str, Any]) -> str:
+    signs = (kind for name, kind in _SIGNS.items() if item.get(name) is not None)
+    return text_of(item.get("type")) or next(signs, "")
 
 
 class ResponsesReader(Reader):
@@ -61,9 +67,11 @@ class ResponsesReader(Reader):
                 yield from self._delta(kind, document, whole)
         elif kind == "response.output_item.added":
             yield from self._start(mapping(document.get("item")), self._place(document))
-        elif kind == "response.output_item.done" and self._place(document) not in self._streamed:
-            self._streamed.add(self._place(document))
-            yield from self._item(mapping(document.get("item")), self._place(document))
+        elif kind == "response.output_item.done":
+            item, place = mapping(document.get("item")), self._place(document)
+            if place not in self._streamed or self._is_new_call(item):
+                self._streamed.add(place)
+                yield from self._item(item, place)
 
     def _response(self, response: Mapping[str, Any], last: str = "") -> Iterator[str]:
         if found := report({"error": response.get("error")}):
@@ -102,8 +110,14 @@ class ResponsesReader(Reader):
             yield from self._item(item, place)
             self._streamed.add(place)
 
+    def _is_new_call(self, item: Mapping[str, Any]) -> bool:
+        """Whether an item is a call of which no event has said the id: one without a place, or a start."""
+        id = text_of(item.get("call_id"))
+        known = (tool.id for tool in self.tools.values())
+        return id != "" and _kind(item) == "function_call" and id not in known
+
     def _item(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
-        kind = text_of(item.get("type"))
+        kind = _kind(item)
         if item.get("phase") in _BEFORE_ANSWER:
             self.think(text_of(item.get("content")))
         elif kind == "message" or item.get("role") == "assistant":
@@ -119,13 +133,13 @@ class ResponsesReader(Reader):
             arguments = item.get("arguments")
             tool.written = [arguments] if isinstance(arguments, str) else []
             tool.value = arguments if isinstance(arguments, Mapping) else None
-            self.tools[place] = tool
+            self.tools[tool.id if place is None else place] = tool
         elif kind == "web_search_call":
             self.searches += 1
             self.interrupt()
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[str]:
-        if part.get("type") == "refusal":
+        if part.get("type") == "refusal" or text_of(part.get("refusal")):
             self.refusal.append(text_of(part.get("refusal")))
             return
         for annotation in items(part.get("annotations")):
