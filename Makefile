@@ -9,8 +9,8 @@ EVALUATED := $(addprefix -m embedded:,qwen2.5-coder-1.5b qwen2.5-coder-0.5b smol
 RECORD := benchmarks/evaluation.backup.xz
 EVALUATING = PNYX_CONFIG=benchmarks/evaluation.toml XDG_DATA_HOME="$(CURDIR)/.demo" $(BIN)/pnyx
 
-# Many tests wait, for deadlines, signals and other processes: three share two cores well.
-SHARED := -n 3 --dist worksteal
+# Many tests wait, for deadlines, signals and other processes, for a third of their time: four share two cores well.
+SHARED := -n 4 --dist worksteal
 
 # A fresh .venv starts faster once its bytecode is written, whatever the caller's shell says.
 unexport PYTHONDONTWRITEBYTECODE

@@ -36,7 +36,7 @@ from .output_limits import fitting_share, plain_numbers
 from .plain import PlainWriter
 from .replies.forms import Reply
 from .replies.held_text import HeldText
-from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, may_begin_in_thoughts
+from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, is_all_thoughts, may_begin_in_thoughts
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
 from .reports.find import unknown_words
@@ -270,8 +270,12 @@ class HostedProvider:
             )
             text = text_without(text, written)
         usage, finish = meter.usage(reader.usage), reader.finish_reason()
-        is_blank = not text.strip() and not reader.reasoning
-        if finish == "stop" and is_blank and usage is not None and not usage.output_tokens:
+        reasoning = "".join(reader.reasoning)
+        count = None if usage is None else usage.output_tokens
+        if finish == "stop" and is_all_thoughts(text, reasoning):
+            # vLLM calls a reply of its Responses API complete at its limit, and Cloudflare says nothing.
+            finish = "length" if count is not None and count >= call.max_tokens else "malformed"
+        elif finish == "stop" and count == 0 and not text.strip():
             finish = "malformed"  # a model that has nothing to say writes at least the token of an end
         return Completion(
             text=text,
@@ -281,7 +285,7 @@ class HostedProvider:
             model=reader.model,
             searches=searches,
             sources=tuple(reader.sources) if call.searches else (),
-            reasoning="".join(reader.reasoning),
+            reasoning=reasoning,
             finish_detail=reader.finish_detail(),
             notes=notes,
         )
