@@ -164,7 +164,11 @@ def test_an_address_that_serves_web_pages(tmp_path: Path, path: str, words: str)
     [
         ("ALL_PROXY", "socks5://me:planted@127.0.0.1:9", "SOCKS proxies are not supported: set ALL_PROXY"),
         ("HTTP_PROXY", "socks4://127.0.0.1:9", "set HTTP_PROXY (127.0.0.1:9) to an HTTP proxy, or unset it"),
-        ("HTTP_PROXY", "http://127.0.0.1:port", "and that HTTP_PROXY (127.0.0.1:port) starts with http://"),
+        (
+            "HTTP_PROXY",
+            "http://127.0.0.1:port",
+            "HTTP_PROXY (127.0.0.1:port) is no address of a proxy: set it to http://HOST:PORT",
+        ),
         ("HTTP_PROXY", "http://me:planted@127.0.0.1:9", "refused): check HTTP_PROXY (127.0.0.1:9)"),
         ("ALL_PROXY", "http://me:planted@127.0.0.1:9", "refused): check ALL_PROXY (127.0.0.1:9)"),
     ],

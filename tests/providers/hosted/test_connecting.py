@@ -18,11 +18,13 @@ from pnyx.errors import ProviderError
 from pnyx.providers.hosted import connection
 from pnyx.providers.hosted.provider import open_hosted
 from pnyx.providers.hosted.proxies import Proxy
-from pnyx.providers.hosted.trouble import trouble
+from pnyx.providers.hosted.trouble import NO_PROXY, trouble
 from pnyx.run.calls.limits import delay
 from tests.support.hosting import KEY, ask
 from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
+
+PROXY = Proxy("http://proxy.example:3128", "HTTPS_PROXY")
 
 
 async def test_after_one_silence_a_host_has_less_time_until_it_answers(
@@ -77,9 +79,39 @@ def test_a_certificate_is_explained_by_what_is_wrong_with_it(code: int, words: s
     wrong = ssl.SSLCertVerificationError(1, words)
     wrong.verify_code, wrong.verify_message = code, words
     key = aiohttp.client_reqrep.ConnectionKey("x", 443, True, True, None, None, None)
-    error = trouble(aiohttp.ClientConnectorCertificateError(key, wrong))
-    assert error.kind == "refused"
-    assert f"({words.removesuffix('.')}): {fix}" in str(error)
+    refused = aiohttp.ClientConnectorCertificateError(key, wrong)
+    for host, who in (("x", "host"), ("api.example", "proxy")):
+        error = trouble(refused, host, PROXY)
+        assert error.kind == "refused"
+        at = fix.replace("base_url", "HTTPS_PROXY") if who == "proxy" else fix
+        assert f"certificate of the {who} is not accepted ({words.removesuffix('.')}): {at}" in str(error)
+
+
+@rows(
+    "host, url, words",
+    [
+        ("x", None, "the host does not speak TLS (WRONG): check whether base_url starts with http://"),
+        (
+            "x",
+            "http://p",
+            "the host does not speak TLS (WRONG): check whether base_url starts with http://,"
+            " and HTTPS_PROXY (p)",
+        ),
+        (
+            "y",
+            "https://x",
+            "the proxy does not speak TLS (WRONG): check whether HTTPS_PROXY (p) starts with http://",
+        ),
+    ],
+)
+def test_a_port_without_tls_is_that_of_the_host_or_of_the_proxy(
+    host: str, url: str | None, words: str
+) -> None:
+    key = aiohttp.client_reqrep.ConnectionKey("x", 443, True, True, None, None, None)
+    wrong = ssl.SSLError(1, "WRONG")
+    wrong.reason = "WRONG"
+    error = trouble(aiohttp.ClientConnectorSSLError(key, wrong), host, Proxy(url, "HTTPS_PROXY (p)"))
+    assert (error.kind, str(error)) == ("refused", f"cannot connect: {words}")
 
 
 @asynccontextmanager
@@ -227,9 +259,9 @@ async def test_an_address_without_a_path_is_mostly_one_without_v1(host: Scripted
 def test_a_name_that_is_not_known_may_be_that_of_the_proxy() -> None:
     key = aiohttp.client_reqrep.ConnectionKey("proxy.example", 3128, False, True, None, None, None)
     error = aiohttp.ClientConnectorDNSError(key, OSError("unknown"))
-    assert "check HTTPS_PROXY" in str(trouble(error, "api.example"))
-    assert "check base_url" in str(trouble(error, "proxy.example"))
-    assert "the name of the host is not known" in str(trouble(error, "proxy.example"))
+    assert "check HTTPS_PROXY" in str(trouble(error, "api.example", PROXY))
+    for host, used in (("proxy.example", PROXY), ("proxy.example", NO_PROXY), ("Proxy.example", NO_PROXY)):
+        assert "the name of the host is not known: check base_url" in str(trouble(error, host, used))
 
 
 def test_a_name_that_could_not_be_looked_up_is_not_an_unknown_one() -> None:

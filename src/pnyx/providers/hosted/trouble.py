@@ -17,6 +17,7 @@ from ...errors import ProviderError
 from .proxies import Proxy
 
 __all__ = [
+    "NO_PROXY",
     "NO_TLS",
     "OLLAMA_PORT",
     "TWO_LENGTHS",
@@ -41,8 +42,8 @@ LOCAL_SERVERS = {
 CERTIFICATES = {
     9: "check the clock of this machine",
     10: "its operator has to renew it, unless the clock of this machine is wrong",
-    62: "check base_url, whose host must be one of the names in the certificate",
-    64: "check base_url, whose host must be one of the names in the certificate",
+    62: "check {}, whose host must be one of the names in the certificate",
+    64: "check {}, whose host must be one of the names in the certificate",
 }
 """What to do about a certificate by OpenSSL's number of what is wrong with it: not valid yet, expired, the
 name of another host, another IP address. For the rest, an authority is missing."""
@@ -110,17 +111,22 @@ def trouble(exc: Exception, host: str | None = None, proxy: Proxy = NO_PROXY) ->
 
     It is "unreachable", and tried again, if it may pass; "refused" if it lasts until a setting changes.
     """
-    if isinstance(exc, aiohttp.ClientConnectorDNSError) and host is not None and exc.host != host:
+    is_of_proxy = (
+        proxy.url is not None
+        and isinstance(exc, aiohttp.ClientConnectorError)
+        and host not in (None, exc.host.lower())
+    )
+    if isinstance(exc, aiohttp.ClientConnectorDNSError) and is_of_proxy:
         return ProviderError(
             "unreachable", f"cannot connect: the name of the proxy is not known: check {proxy.name}"
         )
-    kind, message = _explain(exc, proxy)
+    kind, message = _explain(exc, proxy, is_of_proxy)
     # Each attempt lasts as long as a connection may take, and includes several packets.
     retries = 1 if isinstance(exc, aiohttp.ConnectionTimeoutError) else None
     return ProviderError(kind, f"cannot connect: {message}", retries=retries)
 
 
-def _explain(exc: Exception, proxy: Proxy) -> tuple[str, str]:
+def _explain(exc: Exception, proxy: Proxy, is_of_proxy: bool) -> tuple[str, str]:
     variable = proxy.name
     match exc:
         case aiohttp.ClientHttpProxyError():
@@ -142,7 +148,7 @@ def _explain(exc: Exception, proxy: Proxy) -> tuple[str, str]:
         case aiohttp.ClientProxyConnectionError():
             return "unreachable", f"the proxy cannot be reached ({_reason(exc)}): check {variable}"
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
-            return _explain_tls(exc.args[-1] if exc.args else exc, exc)
+            return "refused", _explain_tls(exc, proxy, is_of_proxy)
         case aiohttp.ClientConnectorDNSError() if (
             isinstance(exc.os_error, gaierror) or not exc.os_error.errno
         ):
@@ -154,16 +160,19 @@ def _explain(exc: Exception, proxy: Proxy) -> tuple[str, str]:
     return "unreachable", str(exc)
 
 
-def _explain_tls(cause: object, exc: Exception) -> tuple[str, str]:
-    inner = getattr(exc, "certificate_error", None) or getattr(exc, "os_error", None) or cause
+def _explain_tls(exc: aiohttp.ClientConnectorError, proxy: Proxy, is_of_proxy: bool) -> str:
+    who, address = ("proxy", proxy.name) if is_of_proxy else ("host", "base_url")
+    inner = getattr(exc, "certificate_error", None) or exc.os_error
     if isinstance(inner, ssl.SSLCertVerificationError):
         words = (inner.verify_message or "not trusted").removesuffix(".")
         fix = CERTIFICATES.get(
             inner.verify_code, "set SSL_CERT_FILE to a file with the certificate of its authority"
         )
-        return "refused", f"the certificate of the host is not accepted ({words}): {fix}"
+        return f"the certificate of the {who} is not accepted ({words}): {fix.format(address)}"
     reason = getattr(inner, "reason", None) or str(inner)
-    return "refused", f"the host does not speak TLS ({reason}): check whether base_url starts with http://"
+    # A proxy may have put a page of its own into the tunnel.
+    also = "" if is_of_proxy or proxy.url is None else f", and {proxy.name}"
+    return f"the {who} does not speak TLS ({reason}): check whether {address} starts with http://{also}"
 
 
 def unreadable_certificates(exc: OSError) -> str:
