@@ -115,7 +115,7 @@ def test_a_reply_is_all_thoughts_if_no_answer_is_left_of_it(text: str, reasoning
     assert is_all_thoughts(text, reasoning) == alone
 
 
-@rows("limit, finish", [(5, "length"), (6, "malformed")])
+@rows("limit, finish", [(5, "length"), (6, "stop")])  # a tag that never closes: no answer
 async def test_thoughts_alone_were_cut_off_if_they_have_as_many_tokens_as_they_may(
     limit: int, finish: str, lab: ScriptedHost
 ) -> None:

@@ -24,7 +24,7 @@ from ...core.context.compaction import tokens
 from ...errors import MissingExtra, ProviderError
 from ...extras import need
 from ...gc_pause import paused_collection
-from ..base import Call, Completion
+from ..base import Call, Completion, FinishReason
 from ..redaction import MIN_SECRET
 from ..unsent import before_sending, calling
 from .adjustments import Adjustments, Learned
@@ -272,11 +272,8 @@ class HostedProvider:
         usage, finish = meter.usage(reader.usage), reader.finish_reason()
         reasoning = "".join(reader.reasoning)
         count = None if usage is None else usage.output_tokens
-        if finish == "stop" and is_all_thoughts(text, reasoning):
-            # vLLM calls a reply of its Responses API complete at its limit, and Cloudflare says nothing.
-            finish = "length" if count is not None and count >= call.max_tokens else "malformed"
-        elif finish == "stop" and count == 0 and not text.strip():
-            finish = "malformed"  # a model that has nothing to say writes at least the token of an end
+        if finish == "stop":
+            finish = _end(text, reasoning, count, call.max_tokens)
         return Completion(
             text=text,
             usage=usage,
@@ -313,6 +310,15 @@ _RAN_OUT = regex(r"could not finish the message", re.IGNORECASE)
 
 def _reasons(completion: Completion) -> bool:
     return bool(completion.reasoning or (completion.usage and completion.usage.reasoning_tokens))
+
+
+def _end(text: str, reasoning: str, count: int | None, limit: int) -> FinishReason:
+    """What the end of a reply is that its host calls an ordinary one. count: its tokens, if they are known."""
+    has_thoughts = is_all_thoughts(text, reasoning)
+    if has_thoughts and count is not None and count >= limit:
+        return "length"  # vLLM calls a reply of its Responses API complete there, and Cloudflare says nothing
+    # A model that has nothing to say writes at least the token of an end.
+    return "malformed" if not text.strip() and (has_thoughts or count == 0) else "stop"
 
 
 def _says_more(document: Any) -> bool:
