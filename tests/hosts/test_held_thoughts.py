@@ -8,7 +8,7 @@ import pytest
 
 from pnyx.providers.base import Call, Message, ToolSpec
 from pnyx.providers.hosted.provider import open_hosted
-from pnyx.providers.hosted.replies.held_thoughts import HeldThoughts, may_begin_in_thoughts
+from pnyx.providers.hosted.replies.held_thoughts import HeldThoughts, is_all_thoughts, may_begin_in_thoughts
 from tests.support.hosting import KEY
 from tests.support.rows import rows
 from tests.support.scripted import ScriptedHost
@@ -93,3 +93,34 @@ async def test_the_second_reply_of_such_a_model_is_streamed_without_its_thoughts
     finally:
         await provider.close()
     assert streamed == [TEXT, "Yes."]
+
+
+@pytest.mark.parametrize(
+    ("text", "reasoning", "alone"),
+    [
+        ("", "7 has no divisor.", True),
+        (" \n", "7 has no divisor.", True),
+        ("<think>7 has no divisor.</think>\n", "", True),
+        ("<think>7 has no divisor.", "", True),
+        ("7 has no divisor.\n</think>\n<|im_end|>", "", True),
+        ("<think>7 has no divisor.</think>\nYes.", "", False),
+        ("", "<think>7 has no divisor.</think>\nYes.", False),
+        ("Yes.", "7 has no divisor.", False),
+        ("Yes.", "", False),
+        ("", "", False),
+        ("<|im_end|>", " ", False),
+    ],
+)
+def test_a_reply_is_all_thoughts_if_no_answer_is_left_of_it(text: str, reasoning: str, alone: bool) -> None:
+    assert is_all_thoughts(text, reasoning) == alone
+
+
+@rows("limit, finish", [(5, "length"), (6, "stop")])  # a tag that never closes: no answer
+async def test_thoughts_alone_were_cut_off_if_they_have_as_many_tokens_as_they_may(
+    limit: int, finish: str, lab: ScriptedHost
+) -> None:
+    lab.on("alpha", body=stream("<think>No divisor."))
+    provider = open_hosted("openai", base_url=lab.openai, api_key=KEY)
+    done = await provider.complete(Call("alpha", (Message("user", "Is 7 prime?"),), limit))
+    await provider.close()
+    assert done.finish_reason == finish

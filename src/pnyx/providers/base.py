@@ -108,7 +108,8 @@ class Completion:
 
     text: the answer; it may contain thinking in tags. reasoning: thinking that the host returns apart.
     finish_reason: stop | length (cut at max_tokens) | filter (refused by the host) | tool (calls tools)
-    | malformed (no answer: the host could not read what the model wrote, or it wrote not one token).
+    | malformed (no answer: the host could not read what the model wrote, or it wrote not one token,
+    or thoughts alone).
     finish_detail: the host's own word for it, such as SAFETY.
     searches: how many web searches the host reports; None: not reported. sources: addresses that it cites.
     Raises `ValueError` for a field of another type, which no record could store.

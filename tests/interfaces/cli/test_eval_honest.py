@@ -157,10 +157,13 @@ def test_an_error_message_about_interrupts_still_counts_as_a_failure(
     skilled: ScriptedHost,
 ) -> None:
     skilled.on("gamma", status=400, message="pnyx.errors.Interrupted: no")
-    done = measure(PLAIN, "--limit", "4")
+    done = measure(PLAIN, "--limit", "4", "--log", "log.jsonl")
     assert done.code == 5, done.err
     arm = by_name(done.json)["lab:gamma"]
     assert (arm["n"], arm["errors"]) == (4, 4)
+    again = command("eval", "--replay", "log.jsonl")
+    assert "lab:gamma: 4 questions ended in an error: " in again.err
+    assert again.err.count("HTTP 400: pnyx.errors.Interrupted: no") == 1
 
 
 def test_a_run_at_its_cap_is_no_answer_yet_and_a_larger_cap_continues_it(

@@ -24,7 +24,7 @@ from ...core.context.compaction import tokens
 from ...errors import MissingExtra, ProviderError
 from ...extras import need
 from ...gc_pause import paused_collection
-from ..base import Call, Completion
+from ..base import Call, Completion, FinishReason
 from ..redaction import MIN_SECRET
 from ..unsent import before_sending, calling
 from .adjustments import Adjustments, Learned
@@ -36,7 +36,7 @@ from .output_limits import fitting_share, plain_numbers
 from .plain import PlainWriter
 from .replies.forms import Reply
 from .replies.held_text import HeldText
-from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, may_begin_in_thoughts
+from .replies.held_thoughts import HeldThoughts, begins_in_thoughts, is_all_thoughts, may_begin_in_thoughts
 from .replies.reply import Reader, ToolCallParts
 from .replies.written_calls import text_without, written_calls
 from .reports.find import unknown_words
@@ -270,9 +270,10 @@ class HostedProvider:
             )
             text = text_without(text, written)
         usage, finish = meter.usage(reader.usage), reader.finish_reason()
-        is_blank = not text.strip() and not reader.reasoning
-        if finish == "stop" and is_blank and usage is not None and not usage.output_tokens:
-            finish = "malformed"  # a model that has nothing to say writes at least the token of an end
+        reasoning = "".join(reader.reasoning)
+        count = None if usage is None else usage.output_tokens
+        if finish == "stop":
+            finish = _end(text, reasoning, count, call.max_tokens)
         return Completion(
             text=text,
             usage=usage,
@@ -281,7 +282,7 @@ class HostedProvider:
             model=reader.model,
             searches=searches,
             sources=tuple(reader.sources) if call.searches else (),
-            reasoning="".join(reader.reasoning),
+            reasoning=reasoning,
             finish_detail=reader.finish_detail(),
             notes=notes,
         )
@@ -309,6 +310,15 @@ _RAN_OUT = regex(r"could not finish the message", re.IGNORECASE)
 
 def _reasons(completion: Completion) -> bool:
     return bool(completion.reasoning or (completion.usage and completion.usage.reasoning_tokens))
+
+
+def _end(text: str, reasoning: str, count: int | None, limit: int) -> FinishReason:
+    """What the end of a reply is that its host calls an ordinary one. count: its tokens, if they are known."""
+    has_thoughts = is_all_thoughts(text, reasoning)
+    if has_thoughts and count is not None and count >= limit:
+        return "length"  # vLLM calls a reply of its Responses API complete there, and Cloudflare says nothing
+    # A model that has nothing to say writes at least the token of an end.
+    return "malformed" if not text.strip() and (has_thoughts or count == 0) else "stop"
 
 
 def _says_more(document: Any) -> bool:

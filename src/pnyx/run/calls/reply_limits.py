@@ -96,6 +96,9 @@ class ReplyLimits:
     def why_again(self, size: int, limit: int, done: Completion, usage: Usage) -> tuple[str, str]:
         """Return the kind and the message of a failure that a reply under `limit` is, since it is asked for
         again. usage: as billed."""
+        if done.finish_reason == "malformed" and done.reasoning.strip():
+            detail = f"the reply is all reasoning ({done.finish_detail or 'without a reason'})"
+            return "malformed", f"{self.seat.model} wrote no answer: {detail}"
         if done.finish_reason == "malformed" and not usage.output_tokens:
             detail = done.finish_detail or "without a reason"
             return "malformed", f"{self.seat.model} wrote nothing ({detail})"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -32,7 +33,7 @@ from ....extras import need
 from ....providers.catalogue import parse_seats
 from ....providers.default_panel import default_panel
 from ...process.open_settings import open_settings
-from ...render.terminal import flat
+from ...render.terminal import clip, flat
 from ...service.run_service import RunService
 from ...views.transcript import paid, quantity
 from ..terminal.follow import exclusive, halt_on_signals, report_halt
@@ -47,6 +48,8 @@ __all__ = ["evaluate"]
 
 DEFAULT_ARM = "voting"
 """The protocol that is compared in addition to the configured one."""
+MOST_FAILURES, FAILURE_CHARS = 5, 300
+"""Why questions ended in an error: the reasons that are shown, and the characters of each."""
 
 
 def evaluate(
@@ -125,6 +128,8 @@ def _report(output: Output, log: Log, html: Path | None) -> int:
     from ....evaluate.report.text import WIDTH, render
 
     report = document(log)
+    for text in _failures(log):
+        output.note(text)
     if html is not None:
         # Only the page requires the plots.
         from ....evaluate.report.page import page
@@ -136,6 +141,14 @@ def _report(output: Output, log: Log, html: Path | None) -> int:
     else:
         output.out.lines(render(report, output.out.width or WIDTH).split("\n"))
     return 5 if any(row.error for row in log.rows) else 0
+
+
+def _failures(log: Log) -> Iterator[str]:
+    """Yield why questions ended in an error, each reason of an arm once: the report only counts them."""
+    counts = Counter((row.arm, row.error) for row in log.rows if row.error)
+    for (arm, error), count in counts.most_common(MOST_FAILURES):
+        reason = clip(error or "", FAILURE_CHARS)
+        yield f"{flat(arm)}: {quantity(count, 'question')} ended in an error: {reason}"
 
 
 def _check_output_files(inputs: Iterable[Path], options: Mapping[str, Any]) -> None:

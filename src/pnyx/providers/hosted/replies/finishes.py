@@ -26,9 +26,10 @@ _FILTER = (
 _MALFORMED = (
     *("malformed_function_call", "malformed_response", "malformed_tool_call", "malformed_tool_use"),
     *("malformed_model_output", "unexpected_tool_call", "too_many_tool_calls", "invalid_tool_call"),
-    *("tool_use_failed", "invalid_tool_use", "tool_parse_error"),
+    *("tool_use_failed", "invalid_tool_use", "tool_parse_error", "other"),
 )
-"""The host could not read what the model wrote: Gemini, Bedrock, Groq and their gateways."""
+"""The host could not read what the model wrote: Gemini, which may say no more than OTHER, Bedrock, Groq and
+their gateways."""
 _TOOL = ("tool_calls", "tool_call", "tool_use", "function_call")
 
 FINISHES: dict[str, FinishReason] = {

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ....core.caching.regex import regex
 from ....core.markup.reasoning import ReasoningSplitter, split
 
-__all__ = ["HeldThoughts", "begins_in_thoughts", "may_begin_in_thoughts"]
+__all__ = ["HeldThoughts", "begins_in_thoughts", "is_all_thoughts", "may_begin_in_thoughts"]
 
 _NAMES = regex(
     r"(?<![a-z0-9])(?:qwq|r1|z1|or1|think|thinking|exaone-deep|minimax-m[12](?:\.\d)?)(?![a-z0-9])",
@@ -31,6 +31,15 @@ def may_begin_in_thoughts(model: str) -> bool:
 def begins_in_thoughts(text: str, reasoning: str) -> bool:
     """Whether a reply begins in the middle of thoughts. reasoning: what the host returned apart from it."""
     return not reasoning and any(mark in text for mark in _CLOSING) and split(text).start > 0
+
+
+def is_all_thoughts(text: str, reasoning: str) -> bool:
+    """Whether a reply has thoughts and no answer. reasoning: what the host returned apart from its text."""
+    found = split(text)
+    if found.answer.strip() or not (found.reasoning or reasoning.strip()):
+        return False
+    apart = split(reasoning)
+    return not (apart.reasoning and apart.answer.strip())  # some hosts return the answer behind them
 
 
 _CLOSING = ("</", "[/", "◁/", "|>")
