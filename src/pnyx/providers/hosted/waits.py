@@ -85,18 +85,20 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     """Seconds to wait, None if the host does not say.
 
     From `retry-after-ms`, `Retry-After` (seconds, a duration or a date), fields and words of the body, or the
-    reset of a limit of which nothing remains. headers: looked up in lower case.
+    reset of a limit of which nothing remains. headers: looked up in lower case. Times are compared with that
+    of the host, whose clock may differ from ours.
     """
-    if (wait := _seconds(headers.get("retry-after-ms"))) is not None:
+    if wait := _seconds(headers.get("retry-after-ms")):  # Azure sends 0 beside a Retry-After of a second
         return wait / 1000
+    now = _date(headers.get("date", "")) or datetime.now(UTC)
     for name in RETRY_AFTER:
-        if (header := headers.get(name)) and (wait := _reset(header)) is not None:
+        if (header := headers.get(name)) and (wait := _reset(header, now)) is not None:
             return wait
     body = _BLANKS.sub(" ", body[:MAX_CHARS])
-    for found in (_field(body), _words(body), _quoted_reset(body)):
+    for found in (_field(body), _words(body, now), _quoted_reset(body, now)):
         if found is not None:
             return found
-    waits = [_reset(headers[name]) for name in RESETS if name in headers and _is_used_up(headers, name)]
+    waits = [_reset(headers[name], now) for name in RESETS if name in headers and _is_used_up(headers, name)]
     waits += [_seconds(match[1]) for match in _RATELIMIT.finditer(headers.get("ratelimit", ""))]
     known = [wait for wait in waits if wait is not None and wait <= LONGEST_RESET_S]
     return max(known, default=None)
@@ -130,20 +132,20 @@ def _field(body: str) -> float | None:
     return float(match[2]) / (1000 if in_ms else 1)
 
 
-def _quoted_reset(body: str) -> float | None:
+def _quoted_reset(body: str, now: datetime) -> float | None:
     """The wait in a header that a gateway quotes in the body, as OpenRouter does."""
     match = _RESET.search(body)
-    wait = _reset(match[1]) if match else None
+    wait = _reset(match[1], now) if match else None
     return wait if wait is not None and wait <= LONGEST_RESET_S else None
 
 
-def _words(body: str) -> float | None:
+def _words(body: str, now: datetime) -> float | None:
     if match := _CLOCK.search(body):
         return sum(int(part) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
     if match := _WORDS.search(_ONE.sub("1 ", body)):
         return _duration(match[1])
     if match := _AT.search(body):
-        return _until(match[1]) or None  # of a past time, the clocks differ
+        return _until(match[1], now) or None  # of a past time, the clocks differ
     match = _AFTER.search(body) or _IN.search(body) or _OF.search(body)
     if match is None:
         return None
@@ -166,31 +168,31 @@ def _is_used_up(headers: Mapping[str, str], reset: str) -> bool:
     return remaining is None or remaining == 0
 
 
-def _reset(text: str) -> float | None:
+def _reset(text: str, now: datetime) -> float | None:
     text = text.strip()
     if (number := _seconds(text)) is not None:
-        now = datetime.now(UTC).timestamp()
         for since_1970 in (number / 1000, number):
             if since_1970 > 1e9:
-                return max(0.0, since_1970 - now)
+                return max(0.0, since_1970 - now.timestamp())
         return number
-    return _duration(text) if re.fullmatch(_DURATION, text, re.IGNORECASE) else _until(text)
+    return _duration(text) if re.fullmatch(_DURATION, text, re.IGNORECASE) else _until(text, now)
 
 
-def _until(text: str) -> float | None:
+def _until(text: str, now: datetime) -> float | None:
     """Seconds to a date of RFC 9110 or of ISO 8601; None if it is neither."""
-    date = None
+    date = _date(text)
+    return None if date is None else max(0.0, (date - now).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
     for parse in (parsedate_to_datetime, datetime.fromisoformat):
         try:
             date = parse(text)
         except (ValueError, OverflowError):
             continue
-        break
-    if date is None:
-        return None
-    # A date without a zone is in UTC: RFC 9110, section 5.6.7.
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())
+        # A date without a zone is in UTC: RFC 9110, section 5.6.7.
+        return date if date.tzinfo else date.replace(tzinfo=UTC)
+    return None
 
 
 def _seconds(text: str | None) -> float | None:
