@@ -313,7 +313,7 @@ def _reasons(completion: Completion) -> bool:
 
 
 def _end(text: str, reasoning: str, count: int | None, limit: int) -> FinishReason:
-    """What an end is that its host calls an ordinary one. count: the tokens of the reply, if they are known."""
+    """What an end is that its host calls an ordinary one. count: the tokens of the reply, if known."""
     has_thoughts = is_all_thoughts(text, reasoning)
     if has_thoughts and count is not None and count >= limit:
         return "length"  # vLLM calls a reply of its Responses API complete there, and Cloudflare says nothing
