@@ -314,11 +314,11 @@ def _reasons(completion: Completion) -> bool:
 
 def _end(text: str, reasoning: str, count: int | None, limit: int) -> FinishReason:
     """What an end is that its host calls an ordinary one. count: the tokens of the reply, if known."""
-    has_thoughts = is_all_thoughts(text, reasoning)
-    if has_thoughts and count is not None and count >= limit:
+    if count is not None and count >= limit and is_all_thoughts(text, reasoning):
         return "length"  # vLLM calls a reply of its Responses API complete there, and Cloudflare says nothing
     # A model that has nothing to say writes at least the token of an end.
-    return "malformed" if not text.strip() and (has_thoughts or count == 0) else "stop"
+    is_missing = not text.strip() and (count == 0 or is_all_thoughts(text, reasoning))
+    return "malformed" if is_missing else "stop"
 
 
 def _says_more(document: Any) -> bool:
