@@ -305,6 +305,14 @@ def test_what_goes_wrong_in_many_lines_is_said_once(voters: ScriptedHost) -> Non
     assert "\n2 answers, " in done.err
 
 
+def test_lines_fail_alike_if_only_the_names_of_seats_differ(voters: ScriptedHost) -> None:
+    voters.on("alpha", status=400, message="not today")
+    panel = {"models": ["lab:beta", "lab:alpha*2"], "protocol": "consensus"}
+    done = pnyx("batch", put(*({"question": f"{n}?", **panel} for n in range(5))), *SINGLE[:-1])
+    assert done.err.count("failed: ") == 1
+    assert "pnyx: 4 more lines failed like line " in done.err
+
+
 def test_consensus_can_be_required_of_every_line(voters: ScriptedHost) -> None:
     file = put("a?")
     assert pnyx("batch", file, "--require-consensus", *SINGLE).code == 3

@@ -185,7 +185,7 @@ async def _run_line(batch: Batch, work: _Work, line: Line, progress: Progress) -
     code = exit_code(result, work.require_consensus)
     progress.clear()
     if why := failure(result):
-        if work.troubles.is_new(why, line.number):
+        if work.troubles.is_new(result, why, line.number):
             work.output.error(f"line {line.number}: {why}")
     else:
         work.troubles.add(result)

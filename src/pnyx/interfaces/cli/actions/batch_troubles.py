@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ....core.caching.regex import regex
 from ....run.result import Result
 from ...render.terminal import clip
 from ...views.transcript import quantity
@@ -14,20 +15,23 @@ __all__ = ["Troubles"]
 MOST = 5
 """Reasons for dropped seats that are shown, the most frequent ones."""
 CHARS = 300
+_AMOUNT = regex(r"\$[\d.,]*\d|,")
 
 
 class Troubles:
     def __init__(self) -> None:
         self._first: dict[str, int] = {}
-        """Why lines failed -> the first of them."""
+        """Why lines failed, without what differs from run to run -> the first of them."""
         self._more: Counter[int] = Counter()
         """The number of a line that failed -> how many others failed for its reason."""
         self._dropped: Counter[tuple[str, str]] = Counter()
         """Model and reason -> how many answers have seats that were dropped for it."""
 
-    def is_new(self, why: str, line: int) -> bool:
+    def is_new(self, result: Result, why: str, line: int) -> bool:
         """Count a line that failed. Return whether none failed for this reason before."""
-        first = self._first.setdefault(why, line)
+        for name in (result.run_id, *(drop["seat"] for drop in result.dropped)):
+            why = why.replace(name, "")
+        first = self._first.setdefault(" ".join(_AMOUNT.sub(" ", why).split()), line)
         self._more[first] += first != line
         return first == line
 
