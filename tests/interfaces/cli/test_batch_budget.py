@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.interfaces.cli.test_batch import SINGLE, by_id, put, reply, voters
@@ -14,9 +16,10 @@ __all__ = ["voters"]
 def test_a_budget_covers_the_whole_batch_and_a_larger_one_continues(voters: ScriptedHost) -> None:
     voters.on("*", text=reply, usage={"prompt_tokens": 100, "completion_tokens": 2000, "total_tokens": 2100})
     file = put(*(f"Q{n}?" for n in range(20)))
-    done = pnyx("batch", file, "--budget", "0.05", "--concurrency", "2", *SINGLE)
+    done = pnyx("batch", file, "--budget", "0.05", "--concurrency", "2", *SINGLE[:-1])
     assert done.code == 4
     assert "Run the same command again with --budget 0.10" in done.err
+    assert re.search(r"; all 20 questions would cost about \$0\.\d+\n", done.err)
     assert 0 < len(done.lines) < 20
     done = pnyx("batch", file, "--budget", "10", *SINGLE)
     assert (done.code, len(done.lines), len(voters.log)) == (0, 20, 20)

@@ -165,7 +165,9 @@ async def _run(settings: Settings, work: _Work, concurrency: int) -> int:
         work.output.error(text)
     for text in work.troubles.drops():
         work.output.note(text)
-    work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all")
+    forecast = progress.forecast_usd()
+    whole = "" if forecast is None else f"; all {work.total} questions would cost about {money(forecast)}"
+    work.output.note(f"{quantity(work.answers, 'answer')}, {spent} in all{whole}")
     if batch.halted is not None:
         return report_halt(work.output, batch.halted)
     return next(code for code in WORST if code in work.codes or code == 0)

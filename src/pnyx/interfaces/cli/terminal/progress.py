@@ -53,12 +53,17 @@ class Progress:
         if self._part and self._output.live:
             self._output.err.write("\n")
 
+    def forecast_usd(self) -> float | None:
+        """What all questions of the part cost if the rest cost as much; None if unknown, or none are left."""
+        if not self._total or not 0 < self.done < self._total or not self._cost or self._unpriced:
+            return None
+        return self._cost / self.done * self._total
+
     def _line(self) -> str:
         took = time.monotonic() - self._began
         parts = [f"{self._part}: {self.done}/{self._total or '?'}", paid(self._cost, self._unpriced)]
-        if self._total and self.done < self._total:
-            if (left := took / self.done * (self._total - self.done)) >= 1:
-                parts.append(f"about {seconds(left)} left")
-            if self._cost and not self._unpriced:
-                parts.append(f"{money(self._cost / self.done * self._total)} in all")
+        if self._total and (left := took / self.done * (self._total - self.done)) >= 1:
+            parts.append(f"about {seconds(left)} left")
+        if (forecast := self.forecast_usd()) is not None:
+            parts.append(f"{money(forecast)} in all")
         return " · ".join([*parts, seconds(took)])
