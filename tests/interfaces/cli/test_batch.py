@@ -299,7 +299,7 @@ def test_what_goes_wrong_in_many_lines_is_said_once(voters: ScriptedHost) -> Non
     )
     assert done.code == 3
     assert done.err.count("failed: ") == 1
-    assert "pnyx: 2 more lines failed like line " in done.err
+    assert "pnyx: 2 more lines went wrong like line " in done.err
     assert "without lab:alpha in 2 answers: 127.0.0.1:" in done.err
     assert done.err.count("not today") == 2
     assert "\n2 answers, " in done.err
@@ -310,7 +310,7 @@ def test_lines_fail_alike_if_only_the_names_of_seats_differ(voters: ScriptedHost
     panel = {"models": ["lab:beta", "lab:alpha*2"], "protocol": "consensus"}
     done = pnyx("batch", put(*({"question": f"{n}?", **panel} for n in range(5))), *SINGLE[:-1])
     assert done.err.count("failed: ") == 1
-    assert "pnyx: 4 more lines failed like line " in done.err
+    assert "pnyx: 4 more lines went wrong like line " in done.err
 
 
 def test_consensus_can_be_required_of_every_line(voters: ScriptedHost) -> None:

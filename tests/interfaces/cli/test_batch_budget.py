@@ -87,3 +87,12 @@ def test_runs_that_a_batch_stops_at_the_cap_of_the_day_say_so_and_what_to_do(
     monkeypatch.setenv("PNYX_BUDGET_DAY_USD", "1")
     assert len(by_id(pnyx("batch", file, *panel))) == 8
     assert len(voters.log) == 8 * 4
+
+
+def test_lines_that_stop_at_budgets_of_their_own_are_said_once(voters: ScriptedHost) -> None:
+    file = put(*({"question": f"{n}?" * (1 + 90 * n), "budget_usd": 0.000001} for n in range(3)))
+    done = pnyx("batch", file, *SINGLE[:-1])
+    assert done.code == 4
+    assert done.err.count("paused: ") == 1
+    assert "pnyx: 2 more lines went wrong like line " in done.err
+    assert voters.log == []

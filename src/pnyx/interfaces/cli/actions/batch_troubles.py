@@ -15,10 +15,13 @@ __all__ = ["Troubles"]
 MOST = 5
 """Reasons for dropped seats that are shown, the most frequent ones."""
 CHARS = 300
-_AMOUNT = regex(r"\$[\d.,]*\d|,")
+_VARYING = regex(r"\$[\d.,]*\d|,")
+"""Amounts, and what stands between the names of seats."""
 
 
 class Troubles:
+    """What went wrong so far: why lines failed, and why seats were dropped from answers."""
+
     def __init__(self) -> None:
         self._first: dict[str, int] = {}
         """Why lines failed, without what differs from run to run -> the first of them."""
@@ -31,7 +34,7 @@ class Troubles:
         """Count a line that failed. Return whether none failed for this reason before."""
         for name in (result.run_id, *(drop["seat"] for drop in result.dropped)):
             why = why.replace(name, "")
-        first = self._first.setdefault(" ".join(_AMOUNT.sub(" ", why).split()), line)
+        first = self._first.setdefault(" ".join(_VARYING.sub(" ", why).split()), line)
         self._more[first] += first != line
         return first == line
 
@@ -43,7 +46,7 @@ class Troubles:
         """Yield a sentence for each reason for which several lines failed."""
         for line, count in self._more.items():
             if count:
-                yield f"{quantity(count, 'more line')} failed like line {line}"
+                yield f"{quantity(count, 'more line')} went wrong like line {line}"
 
     def drops(self) -> Iterator[str]:
         """Yield a printable sentence for each reason that has cost answers a seat."""

@@ -139,9 +139,11 @@ class Conversation:
         """
         question, material, files = self._split(earlier_files)
         named = _model(self.model, served, panels, usual)
-        fields = {
-            **{"seed": self.seed, "answer_schema": self.schema},
-            **{"effort": self.effort, "thinking_tokens": self.thinking_tokens},
+        fields: dict[str, Any] = {
+            "seed": self.seed,
+            "effort": self.effort,
+            "thinking_tokens": self.thinking_tokens,
+            "answer_schema": self.schema,
         }
         more = {name: value for name, value in self.more.items() if name != "footer"}
         fields |= self.tools.options if self.tools else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .reply import Reader, ToolCallParts, items, mapping, text_of
+from .reply import Reader, ToolCallParts, items, kind_of, mapping, text_of
 
 __all__ = ["AnthropicReader"]
 
@@ -74,10 +74,9 @@ class AnthropicReader(Reader):
 
     def _block(self, place: object, block: Mapping[str, Any]) -> Iterator[str]:
         """Read a block, or the start of one."""
-        kind = text_of(block.get("type"))
-        kind = kind or next((one for name, one in _SIGNS.items() if block.get(name) is not None), "text")
+        kind = kind_of(block, _SIGNS)
         self._of_host.discard(place)
-        if kind == "text":
+        if kind in ("text", ""):
             for citation in items(block.get("citations")):
                 self._cite(citation)
             yield from self.piece(block.get("text"))

@@ -29,6 +29,7 @@ __all__ = [
     "ToolCallParts",
     "first_of",
     "items",
+    "kind_of",
     "mapping",
     "text_of",
 ]
@@ -299,6 +300,13 @@ def items(value: object) -> list[Any]:
     if isinstance(value, list):
         return value
     return [value] if type(value) is dict or isinstance(value, Mapping) else []
+
+
+def kind_of(part: Mapping[str, Any], signs: Mapping[str, str]) -> str:
+    """The type of a part, or that of which it has a field; "" for none. signs: field -> type."""
+    return text_of(part.get("type")) or next(
+        (kind for name, kind in signs.items() if part.get(name) is not None), ""
+    )
 
 
 def text_of(value: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..failures import failure, report
-from .reply import Reader, ToolCallParts, items, mapping, text_of
+from .reply import Reader, ToolCallParts, items, kind_of, mapping, text_of
 
 __all__ = ["ResponsesReader", "has_items"]
 
@@ -31,11 +31,6 @@ _SIGNS = {"arguments": "function_call", "summary": "reasoning", "content": "mess
 def has_items(document: Mapping[str, Any]) -> bool:
     """Whether a document has items of output, which show its form where nothing else does."""
     return any(mapping(item).get("type") in _SIGNS.values() for item in items(document.get("output")))
-
-
-def _kind(item: Mapping[str, Any]) -> str:
-    signs = (kind for name, kind in _SIGNS.items() if item.get(name) is not None)
-    return text_of(item.get("type")) or next(signs, "")
 
 
 class ResponsesReader(Reader):
@@ -114,10 +109,10 @@ class ResponsesReader(Reader):
         """Whether an item is a call of which no event has said the id: one without a place, or a start."""
         id = text_of(item.get("call_id"))
         known = (tool.id for tool in self.tools.values())
-        return id != "" and _kind(item) == "function_call" and id not in known
+        return id != "" and kind_of(item, _SIGNS) == "function_call" and id not in known
 
     def _item(self, item: Mapping[str, Any], place: object) -> Iterator[str]:
-        kind = _kind(item)
+        kind = kind_of(item, _SIGNS)
         if item.get("phase") in _BEFORE_ANSWER:
             self.think(text_of(item.get("content")))
         elif kind == "message" or item.get("role") == "assistant":
